@@ -45,6 +45,6 @@ def members(annotation: ast.expr) -> Iterator[ast.expr]:
             yield annotation
 
 
-def is_none(annotation: ast.expr) -> bool:
-    """Whether a member is None itself."""
-    return isinstance(annotation, ast.Constant) and annotation.value is None
+def is_none(node: ast.AST) -> bool:
+    """Whether a member of an annotation, or any value, is None itself."""
+    return isinstance(node, ast.Constant) and node.value is None

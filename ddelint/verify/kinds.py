@@ -18,7 +18,7 @@ from ddelint.trace.entry import Arguments
 from ddelint.verify.inputs import is_integer, leaf_name
 from ddelint.verify.samples import Sample, is_ordinary
 
-IN_DOUBLE = "with one argument in double precision"
+OF_ANOTHER_DTYPE = "with one argument of another dtype"
 IN_ANOTHER_SHAPE = "with another dimension"
 ALONE = "with a gradient for one argument"
 EXPANDED = "with rows that share memory"
@@ -39,15 +39,15 @@ def other_kinds(sample: Sample, parameters: Sequence[str]) -> Iterator[Change]:
     found: list[list[Change]] = [[] for _ in _KINDS]
     leaves = pytree.tree_flatten_with_path(sample.make())[0]
     for index, (path, leaf) in enumerate(leaves):
-        if not isinstance(leaf, torch.Tensor) or not is_ordinary(leaf):
+        if not _is_plain(leaf):
             continue
         for changes, (fits, mode, text, change) in zip(found, _KINDS):
             if fits(leaf) and len(changes) < _MOST:
                 label = text.format(leaf_name(path, parameters))
-                changes.append(partial(_with_leaf, index, mode, label, change))
+                changes.append(partial(_with_other_kind, index, fits, mode, label, change))
     for one_of_each in itertools.zip_longest(*found):
         yield from (change for change in one_of_each if change is not None)
-    if any(isinstance(leaf, torch.Tensor) and leaf.dim() for _, leaf in leaves):
+    if any(_has_rows(leaf) for _, leaf in leaves):
         yield _expanded
 
 
@@ -65,32 +65,41 @@ def _rounded(leaf: torch.Tensor) -> torch.Tensor:
 
 _LARGEST = 2**20
 _KINDS: tuple[tuple[Callable[[torch.Tensor], bool], str, str, Callable[[torch.Tensor], torch.Tensor]], ...] = (
-    (_is_single, IN_DOUBLE, "{} alone in double precision", _in_double),
+    (_is_single, OF_ANOTHER_DTYPE, "{} alone in double precision", _in_double),
     (lambda t: t.dim() == 0, IN_ANOTHER_SHAPE, "{} in a row of one", lambda t: t.reshape(1)),
     (_is_single, ALONE, "{} alone requiring grad", lambda t: t.detach().requires_grad_()),
     (_is_single, INTEGERS, INTEGERS + ": {} alone", _rounded),
-    (lambda t: is_integer(t) and t.dtype is torch.int64, IN_DOUBLE, "{} alone of 32 bits", lambda t: t.int()),
+    (lambda t: is_integer(t) and t.dtype is torch.int64, OF_ANOTHER_DTYPE, "{} alone of 32 bits", lambda t: t.int()),
 )
 """Which tensors, the mode, what the change is called, and what it makes of one."""
 
 
-def _with_leaf(
-    index: int, mode: str, text: str, change: Callable[[torch.Tensor], torch.Tensor], sample: Sample
+def _with_other_kind(
+    index: int,
+    fits: Callable[[torch.Tensor], bool],
+    mode: str,
+    text: str,
+    change: Callable[[torch.Tensor], torch.Tensor],
+    sample: Sample,
 ) -> Sample:
     def make() -> Arguments:
         leaves, spec = pytree.tree_flatten(sample.make())
-        leaves[index] = change(leaves[index])
-        if mode == ALONE:
-            leaves = [leaf if n == index else _without_gradient(leaf) for n, leaf in enumerate(leaves)]
+        there = leaves[index] if index < len(leaves) else None  # another input set may have something else there
+        if _is_plain(there) and fits(there):
+            leaves[index] = change(there)
+            leaves = [leaf if mode != ALONE or leaf is leaves[index] else _without_gradient(leaf) for leaf in leaves]
         args, kwargs = pytree.tree_unflatten(leaves, spec)
         return tuple(args), dict(kwargs)
 
     return replace(sample, label=f"{sample.label}, {text}", declared=False, make=make, mode=mode)
 
 
+def _is_plain(leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and is_ordinary(leaf) and not isinstance(leaf, torch.nn.Parameter)
+
+
 def _without_gradient(leaf: Any) -> Any:
-    is_plain = isinstance(leaf, torch.Tensor) and is_ordinary(leaf) and not isinstance(leaf, torch.nn.Parameter)
-    return leaf.detach() if is_plain and leaf.requires_grad else leaf
+    return leaf.detach() if _is_plain(leaf) and leaf.requires_grad else leaf
 
 
 def _expanded(sample: Sample) -> Sample:
@@ -102,8 +111,10 @@ def _expanded(sample: Sample) -> Sample:
     return replace(sample, label=f"{sample.label}, {EXPANDED}", declared=False, make=make, mode=EXPANDED)
 
 
+def _has_rows(leaf: Any) -> bool:
+    """Whether its rows may all be the same memory."""
+    return bool(_is_plain(leaf) and leaf.dim() and leaf.shape[0] > 1 and not leaf.requires_grad)
+
+
 def _one_row_repeated(leaf: Any) -> Any:
-    is_plain = isinstance(leaf, torch.Tensor) and is_ordinary(leaf) and not isinstance(leaf, torch.nn.Parameter)
-    if not is_plain or not leaf.dim() or leaf.shape[0] < 2 or leaf.requires_grad:
-        return leaf
-    return leaf[:1].clone().expand_as(leaf)
+    return leaf[:1].clone().expand_as(leaf) if _has_rows(leaf) else leaf

@@ -42,9 +42,13 @@ def with_other_number(value: object, place: int) -> object:
 
 def others_of(value: object) -> Sequence[object]:
     """A container that holds nothing but numbers and texts, with each of its numbers changed in turn; else none."""
-    if not isinstance(value, _CONTAINERS) or not all(type(leaf) in _PLAIN for leaf in pytree.tree_leaves(value)):
+    if not _holds_only_plain(value):
         return ()
     return [with_other_number(value, place) for place in places_of_numbers(value)]
+
+
+def _holds_only_plain(value: object) -> bool:
+    return isinstance(value, _CONTAINERS) and all(type(leaf) in _PLAIN for leaf in pytree.tree_leaves(value))
 
 
 def extremes_of(value: object) -> Sequence[object]:
@@ -54,7 +58,7 @@ def extremes_of(value: object) -> Sequence[object]:
         others: Sequence[object] = (math.inf, 0.0, -1.0, math.nan)
     elif type(value) is int:
         others = (0, value + 1, -1)
-    elif isinstance(value, _CONTAINERS):
+    elif _holds_only_plain(value):
         leaves, spec = pytree.tree_flatten(value)
         places = [place for place, leaf in enumerate(leaves) if type(leaf) is float and leaf != math.inf][:_MOST]
         changed = ([*leaves[:place], math.inf, *leaves[place + 1 :]] for place in places)

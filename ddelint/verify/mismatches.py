@@ -11,7 +11,7 @@ import torch
 from ddelint.nouns.protocol import A_RESULT, INTEGERS, Mismatch
 from ddelint.verify.calls import Outcome, Raised
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
-from ddelint.verify.kinds import IN_DOUBLE
+from ddelint.verify.kinds import OF_ANOTHER_DTYPE
 from ddelint.verify.noise import Noise
 from ddelint.verify.references import Reference
 from ddelint.verify.sameness import (
@@ -46,7 +46,7 @@ DRAWS = "generators' state"
 POISONED = "gradient of NaN"
 """The aspect in which, on an input with a NaN or infinity, a gradient is not finite where there was none."""
 MIXED = "mixed dtypes"
-"""The same on the path that is compiled, of one argument in double precision: eager keeps what it gave."""
+"""The same on the path that is compiled, of one argument of another dtype: eager keeps what it gave."""
 TOLD = frozenset(
     (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, WIDENED, MIXED, DRAWS, POISONED)
 ) | {AS_TENSOR}
@@ -83,23 +83,25 @@ def mismatches(
                 if not _is_numeric(found):
                     break
             reference.witness.judged(wrong=_is_numeric(found))
+        if not sample.declared and _is_numeric(found) and _is_unsteady(reference, tolerance):
+            reference.is_unsteady = True
+            found = [mismatch for mismatch in found if mismatch.aspect not in _NUMERIC]
         differs = any(mismatch.aspect not in (RANDOM, *TOLD) for mismatch in found)
-        if differs and not sample.declared and _differs_from_itself(reference):
-            return
         yield from (replace(mismatch, narrower=True) for mismatch in found) if sample.mode else found
         if differs:
             return
 
 
-def _differs_from_itself(reference: Reference) -> bool:
-    """Whether the original gives something else when it is run on the same input again: nothing can be told from that.
+def _is_unsteady(reference: Reference, tolerance: Tolerance) -> bool:
+    """Whether the original gives other numbers when it is run on the same input again: nothing can be told from those.
 
     On an input that nobody declared it may read memory that nobody wrote: of labels out of range in an operator that
     does not look.
     """
     again = reference.witness.again(reference.key) if reference.witness is not None else ()
     pairs = ((one, other) for calls in again for one, other in zip(reference.calls, calls))
-    return any(True for one, other in pairs for _ in outcome_differences(one, other, EXACT))
+    found = (difference for one, other in pairs for difference in outcome_differences(one, other, tolerance))
+    return any(difference.aspect in _NUMERIC for difference in found)
 
 
 def _is_numeric(found: Sequence[Mismatch]) -> bool:
@@ -271,16 +273,15 @@ def with_what_varies_noted(found: Sequence[Mismatch], references: Sequence[Refer
     """
     declared = [r.first.result for r in references if r.sample.declared and r.first.result is not None]
     copies = not all(any(tensor.aliases for tensor in _tensors(result)) for result in declared)
-    casts = {mode: aspect for mode, aspect in _CASTS.items() if _gives_several_dtypes(references, mode)}
-
-    mixed = _mixed(references)
+    varying = {mode: _of_several_dtypes(references, mode) for mode in (*_CASTS, OF_ANOTHER_DTYPE)}
 
     def cast_by(mismatch: Mismatch) -> str | None:
         if mismatch.aspect != "dtype":
             return None
-        if mismatch.where != "eager" and _last(mismatch.sample) in mixed:
+        if mismatch.where != "eager" and _change(mismatch.sample, OF_ANOTHER_DTYPE) in varying[OF_ANOTHER_DTYPE]:
             return MIXED
-        return next((aspect for mode, aspect in casts.items() if f", {mode}" in mismatch.sample), None)
+        modes = (mode for mode in _CASTS if f", {mode}" in mismatch.sample)
+        return next((_CASTS[mode] for mode in modes if _change(mismatch.sample, mode) in varying[mode]), None)
 
     varies = _is_a_number_at_times(references)
     found = [
@@ -298,22 +299,19 @@ def with_what_varies_noted(found: Sequence[Mismatch], references: Sequence[Refer
 _CASTS = {AUTOCAST: PROMOTED, INTEGERS: WIDENED}
 
 
-def _gives_several_dtypes(references: Sequence[Reference], mode: str) -> bool:
-    return len(set(_dtypes([r for r in references if r.sample.mode == mode]))) > 1
-
-
-def _mixed(references: Sequence[Reference]) -> frozenset[str]:
-    """What an argument in double precision is called, of those with which the original gives several dtypes."""
+def _of_several_dtypes(references: Sequence[Reference], mode: str) -> frozenset[str]:
+    """The changes in a mode with which the original gives one dtype on some inputs and another on others."""
     found: dict[str, list[Reference]] = {}
     for reference in references:
-        if reference.sample.mode == IN_DOUBLE:
-            found.setdefault(_last(reference.sample.label), []).append(reference)
+        if reference.sample.mode == mode:
+            found.setdefault(_change(reference.sample.label, mode), []).append(reference)
     return frozenset(change for change, those in found.items() if len(set(_dtypes(those))) > 1)
 
 
-def _last(label: str) -> str:
-    """The last change of an input set that is labelled so."""
-    return label.removesuffix(", second call").rpartition(", ")[2]
+def _change(label: str, mode: str) -> str:
+    """What made the input set of that label: a change of one argument, or the mode where that changes all."""
+    last = label.partition(", then ")[0].removesuffix(", second call").rpartition(", ")[2]
+    return last if mode == OF_ANOTHER_DTYPE or last.startswith(f"{mode}: ") else mode
 
 
 def _dtypes(references: Sequence[Reference]) -> Iterator[tuple[torch.dtype, ...]]:

@@ -18,7 +18,7 @@ from ddelint.verify.calls import Outcome
 from ddelint.verify.flags import FLAG, extreme_arguments, other_flags
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
-from ddelint.verify.kinds import ALONE, IN_ANOTHER_SHAPE, IN_DOUBLE, other_kinds
+from ddelint.verify.kinds import ALONE, IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, other_kinds
 from ddelint.verify.meeting import difference, is_untouched
 from ddelint.verify.modes import (
     OTHER_SIZES,
@@ -63,7 +63,7 @@ _MEETINGS = 12
 """Inputs for each side that is skipped on which is looked at what the block leaves."""
 
 
-_TORN_APART = (*OTHER_SIZES, FLAG, INTEGERS, IN_ANOTHER_SHAPE, IN_DOUBLE)
+_TORN_APART = (*OTHER_SIZES, FLAG, INTEGERS, IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE)
 """Modes of which nothing is said where the original raises: sizes, or arguments, that go together."""
 
 Left = Mapping[str, list[Mapping[str, Frozen]]]
@@ -288,7 +288,9 @@ class Runs:
         for change in [*parts_in_other_mode(program), *itertools.islice(sharing(sample), 1, None), *kinds]:
             mode = change(sample).mode
             if mode != ALONE or self._has_gradients:  # of what has several dtypes, each is to be seen
-                self._change_while_time_lasts([change], chosen[: None if mode == IN_DOUBLE else 2], self.left_untried)
+                self._change_while_time_lasts(
+                    [change], chosen[: None if mode == OF_ANOTHER_DTYPE else 2], self.left_untried
+                )
         extremes = [*extreme_arguments(program, sample), *extreme_settings(program, self._recorder.settings)]
         self._change_while_time_lasts(extremes, chosen[:2], self.left_untried)
 

@@ -46,7 +46,8 @@ class Reference:
     """Among the references."""
     rerun: Callable[[Entry, Sample], list[Outcome] | None] = lambda entry, sample: None
     """Runs an entry as the original was run."""
-
+    is_unsteady: bool = False
+    """Whether it was found that the original gives other numbers when it is run on it again."""
     sequel: tuple[str, ...] = ()
     """The labels of the input sets of the further calls, where the original was called on a row of them."""
 
@@ -72,8 +73,8 @@ class Reference:
 
     @property
     def is_informative(self) -> bool:
-        """Whether there is something to compare: where torch itself raised, there isn't."""
-        return is_informative(self.first)
+        """Whether there is something to compare: where torch itself raised, or it is unsteady, there isn't."""
+        return is_informative(self.first) and not self.is_unsteady
 
 
 def is_informative(outcome: Outcome) -> bool:

@@ -28,6 +28,10 @@ LOOPS = [
     ("for i in sorted(set(ids.tolist())):", "        if x[i] > 0:\n            x[i] = theta\n"),
     (
         "for i in torch.unique(ids):",
+        "        if table[0, i] > 0:\n            x[i] = 1\n        else:\n            x[i] = 0\n",
+    ),
+    (
+        "for i in torch.unique(ids):",
         "        if table[0, i] < x[i]:\n            x[i] = table[0, i]\n"
         "        else:\n            x[i] = 2 * x[i] + i\n",
     ),

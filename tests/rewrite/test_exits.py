@@ -42,6 +42,20 @@ def test_a_list_is_cut_where_the_loop_was_left(result: str, behind: str) -> None
 
 
 @pytest.mark.parametrize(
+    "loop",
+    [
+        "    while n < 5 and x.sum() < t:\n        rows.append(x)\n        x, n = x * 2, n + 1\n",
+        "    for n in range(5):\n        if n < 2:\n            continue\n        rows.append(x)\n"
+        "        if x.sum() > t:\n            break\n",
+    ],
+)
+def test_the_first_element_of_a_list_that_may_be_empty_is_left_alone(loop: str) -> None:
+    text = f"def fn(x, t):\n    rows, n = [], 0\n{loop}    return rows[0], x\n"
+    asked = "x.sum() < t" if "while" in loop else "x.sum() > t"
+    assert candidates("masked_loop", context_of(text, asked, TYPES, "DDE105")) == []
+
+
+@pytest.mark.parametrize(
     "result",
     [
         "rows",

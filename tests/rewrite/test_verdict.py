@@ -122,5 +122,7 @@ def test_settings_that_were_not_changed_at_once_are_named() -> None:
     pairs = ("self.fill=0.5, self.sharp=False", "agg='prod', self.sharp=False", "agg='prod', self.fill=0.5")
     said = "time ran out before these were changed at once: self.fill=0.5, self.sharp=False"
     assert remarks(Comparison(8, 8, True, left_unpaired=pairs[:1])) == [said]
+    untried = "time ran out before these were tried: in integers: w alone"
+    assert remarks(Comparison(8, 8, True, left_untried=("in integers: w alone",))) == [untried]
     assert remarks(Comparison(8, 8, True, left_unpaired=pairs)) == [f"{said}; {pairs[1]}; and 1 more"]
     assert remarks(Comparison(8, 8, True)) == []

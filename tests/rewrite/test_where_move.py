@@ -409,6 +409,26 @@ def test_state_that_is_changed_before_an_early_return_is_changed_where_that_is_t
     assert failures(text, program, samples, ("export", "compile")) == []
 
 
+def test_a_further_early_return_that_changes_state_is_not_made_a_choice() -> None:
+    body = (
+        "        if t.sum() < 2:\n            return x * 0\n        if t.max() > 3:\n            {state}return x * 2\n"
+        "        return x + 1\n"
+    )
+    texts = [UPDATE + body.replace("{state}", state) for state in ("", "self.last = x\n            ")]
+    offered = [rewritten("where_merge", context_of(text, "t.sum() < 2", TYPES, "DDE105")) for text in texts]
+    assert offered[0]
+    assert all("self.last = x" in new for new in offered[1])
+
+
+@pytest.mark.parametrize("test", ["self.started", "bool(self.started)", "self.started.item()", "self.started[0]"])
+def test_a_test_that_is_changed_behind_is_kept_as_it_was(test: str) -> None:
+    body = f"        if {test}:\n            return x * 1\n        self.started.fill_(True)\n        return x - 1\n"
+    types = {**TYPES, "self": TypeFact("module"), "self.started": TypeFact("tensor", "bool", ())}
+    found, *_ = rewritten("where_merge", context_of(UPDATE + body, test, types, "DDE105"))
+    (condition,) = (line for line in found.splitlines() if "condition = " in line)
+    assert condition.endswith(".clone()")
+
+
 def test_the_first_of_what_may_be_nothing_is_taken_of_one_more() -> None:
     """`position[0, 0]` raises where there is no row, and the arm is computed there, too."""
     branch = (

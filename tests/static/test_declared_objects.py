@@ -66,6 +66,7 @@ def test_what_an_object_is_declared_to_be(tmp_path: Path, declared: str, used: s
     ("declared", "used"),
     [
         (kept("self, rule: Rule", "self.rule = rule"), "self.rule.other(x)"),
+        (kept("self", "rule: Rule = make(self)"), "self.rule.pick(x)"),
         (kept("self, rule: Rule", "self.rule = rule"), "x"),
         (kept("self, rule: Rule", "self.rule = rule.name"), "self.rule.pick(x)"),
         (kept("self, rule: Rule", "self.rule = rule(3)"), "self.rule.pick(x)"),

@@ -1005,3 +1005,16 @@ def test_what_the_original_gives_but_once_says_nothing(
 
     assert found.equal == equal
     assert equal or all(mismatch.declared for mismatch in found.mismatches if mismatch.aspect == "value")
+
+
+def test_a_side_on_which_the_original_gives_something_else_each_time_was_not_seen(
+    program: Program, options: SessionOptions
+) -> None:
+    text = UNWRITTEN.format(where="x.isnan().any()", change="").replace("x * time", "x.nan_to_num() + time")
+    steady = text.replace("time.perf_counter_ns()", "1")
+    test = "x.isnan().any()"
+    for original, seen in ((text, False), (steady, True)):
+        first = program(textwrap.dedent(original + INPUTS))
+        found = compare(first, lambda first=first: first, (decision(first, test),), options, 32, False)  # type: ignore[misc]
+        ((true, false),) = found.sides.values()
+        assert (bool(true), bool(false)) == (seen, True)

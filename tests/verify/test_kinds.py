@@ -59,6 +59,14 @@ def test_gradients_flow_into_one_argument_alone() -> None:
     assert [t.requires_grad for t in found["w alone requiring grad"]] == [False, True, False, False, False]
 
 
+def test_an_input_set_that_has_something_else_in_its_place_stays() -> None:
+    first, other = Sample("seed 0", True, make), Sample("seed 1", True, lambda: ((torch.arange(3), 2.0), {}))
+    for change in other_kinds(first, NAMES):
+        x, w, *_ = (*change(other).make()[0], None)
+        assert x.tolist() == ([0, 0, 0] if "share" in change(other).label else [0, 1, 2])
+        assert w == 2.0
+
+
 def test_numbers_come_to_their_extremes() -> None:
     others = extremes_of(0.5)
 
@@ -71,6 +79,7 @@ def test_numbers_come_to_their_extremes() -> None:
         {"a": 1.0, "n": 2, "b": [math.inf]},
     ]
     assert extremes_of(True) == extremes_of("a") == extremes_of(None) == ()
+    assert extremes_of({"x": torch.ones(2), "limit": 1.0}) == ()  # one tensor would go into all calls
 
 
 class Limited(torch.nn.Module):
@@ -98,6 +107,11 @@ CASES = {
     "w alone in double precision": (
         "def fn(x, w):\n    if w.sum() > 9:\n        x = x * w\n    return x\n",
         "def fn(x, w):\n    return torch.where(w.sum() > 9, x * w, x)\n",
+        "torch.ones(3), torch.ones(3)",
+    ),
+    "in integers: x alone": (
+        "def fn(x, w):\n    return x * w if w.sum() > 9 else x + w\n",
+        "def fn(x, w):\n    return torch.where(w.sum() > 9, x * w, x + w).to(x.dtype)\n",
         "torch.ones(3), torch.ones(3)",
     ),
     "limit in a row of one": (
@@ -202,4 +216,4 @@ def test_several_dtypes_once_compiled_are_noted_where_eager_keeps_them(
     found = compare(first, lambda: second, (decision,), options, 8, False)
 
     assert [mismatch for mismatch in all_doubting(found) if "double" in mismatch.sample] == []
-    assert [text for text in remarks(found) if text.startswith("given one argument in double precision")]
+    assert [text for text in remarks(found) if text.startswith("given one argument of another dtype")]

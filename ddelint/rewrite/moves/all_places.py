@@ -152,7 +152,9 @@ class _Stores:
 
     def _as_stored(self, place: ast.Subscript, built: Expr, *values: ast.expr) -> Expr:
         """In the dtype of what is changed: a store at one place converts, one at many places refuses another."""
-        if all(_keeps_dtype(value, ast.unparse(place.value)) for value in values):
+        base = ast.unparse(place.value)
+        reads = any(isinstance(node, ast.Subscript) for value in values for node in ast.walk(value))
+        if reads and all(_keeps_dtype(value, base) for value in values):
             return built
         return self._write.expr("{}.to({}.dtype)", built, place.value)
 

@@ -188,13 +188,11 @@ def _generator(context: Context, read: ast.expr) -> ast.comprehension | None:
     match giving:
         case []:
             return None
-        case [ast.ListComp(generators=[one]) | ast.SetComp(generators=[one]) | ast.GeneratorExp(generators=[one])]:
-            pass
-        case [ast.DictComp(generators=[one])]:
-            pass
+        case [ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp() as each]:
+            one, *more = each.generators
         case _:
             raise _DependsOnMore
-    if one.ifs or one.is_async or read in set(ast.walk(one.iter)):
+    if more or one.ifs or one.is_async or read in set(ast.walk(one.iter)):
         raise _DependsOnMore
     return one
 

@@ -10,9 +10,10 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from ddelint.knowledge.unions import is_none
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.parts.applied import Applied, applied, below, integer, is_none, named
+from ddelint.rewrite.parts.applied import Applied, applied, below, integer, named
 from ddelint.rewrite.reading.around import around, is_tensor
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import called, fresh_name, is_pure

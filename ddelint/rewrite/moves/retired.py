@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from ddelint.knowledge.unions import is_none
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.parts.applied import is_none
 from ddelint.rewrite.reading.around import around
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, fresh_name

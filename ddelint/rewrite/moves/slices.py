@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Any
 
+from ddelint.knowledge.unions import is_none
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.parts.applied import is_none
 from ddelint.rewrite.reading.around import around
 from ddelint.rewrite.reading.names import is_whole_slice
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting

@@ -37,7 +37,7 @@ from ddelint.rewrite.reading.names import (
 )
 from ddelint.rewrite.reading.naming import condition_name
 from ddelint.rewrite.reading.number_uses import is_wanted_as_number
-from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop
+from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop, may_alias
 from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, Statements, restructured, rewriting
 from ddelint.sources.sites import Block, Role
 
@@ -199,7 +199,7 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
     protected = _harmless_between(merge, compiled, name)
     told = merge.changed(name, then)
     if protected or state or told or write.reads(test) & changed:
-        may_change = _is_place(statement.test) and (state or told)
+        may_change = _may_share_memory(statement.test) and (state or told)
         kept += write.assigned(name, write.expr("{}.clone()", test) if may_change else test)
         test = name
     kept += told
@@ -227,13 +227,18 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
         yield _early_in_eager(merge, kept, protected, last, lines)
 
 
-def _is_place(node: ast.expr) -> bool:
-    """Whether a test is a tensor that stands somewhere, and not what was computed from some."""
-    return isinstance(node, (ast.Name, ast.Attribute))
+def _may_share_memory(test: ast.expr) -> bool:
+    """Whether what is made of a test, without its conversion to a bool, may be a tensor that stands somewhere."""
+    match test:
+        case ast.Call(func=ast.Name(id="bool"), args=[inner]) | ast.Call(func=ast.Attribute(attr="item", value=inner)):
+            return _may_share_memory(inner)
+        case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+            return False
+    return may_alias(test)
 
 
 def _named_results(merge: Merge, final: Arm) -> Arm:
-    """What is returned at the end, computed before state is put back: that may change it."""
+    """What is returned at the end, computed before state is put back: what it calls may change that, or read it."""
     write = merge.write
     prelude, values = list(final.prelude), list[Value]()
     for number, value in enumerate(final.returned or ()):
@@ -382,7 +387,7 @@ def _folded(
         raise NotMergeable("a statement between that does more than compute")
     for statement in reversed(returns):
         early = merge.reader().read(statement.body, "early")
-        if early.prelude:
+        if early.prelude or any(not target.is_name for target in early.values):
             raise NotMergeable("another early return that needs more than an expression")
         test = merge.truths({}).of(statement.test)
         final = Arm(final.prelude, {}, chosen_returns(merge.choose, test, early, final), final.structure)

@@ -52,11 +52,6 @@ def integer(node: ast.expr | None) -> int | None:
     return None
 
 
-def is_none(node: ast.expr) -> bool:
-    """Whether an expression is the literal None."""
-    return isinstance(node, ast.Constant) and node.value is None
-
-
 def is_plain(node: ast.expr) -> bool:
     """Whether an expression may stand several times: a name or an attribute."""
     return isinstance(node, (ast.Name, ast.Attribute))

@@ -35,7 +35,14 @@ from ddelint.rewrite.reading.names import (
     targets_written,
 )
 from ddelint.rewrite.reading.number_uses import is_wanted_as_number
-from ddelint.rewrite.reading.regions import assigned_on_every_way, bound_inside, changed_in_place, live_behind, root_of
+from ddelint.rewrite.reading.regions import (
+    assigned_on_every_way,
+    bound_inside,
+    changed_in_place,
+    leaves_a_loop,
+    live_behind,
+    root_of,
+)
 from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Statements, restructured
 
 _CONTAINERS = frozenset(("list", "tuple", "dict", "set", "module", "str", "none"))
@@ -293,8 +300,8 @@ class _Leaving:
 
     def _first_has(self, name: str) -> bool:
         """Whether the first iteration puts something into a list before it may leave the loop."""
-        for statement in self.loop.body:
-            if self._exits(statement):
+        for statement in self.loop.body if self._asked() is None else ():
+            if leaves_a_loop(statement):
                 return False
             match statement:
                 case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=filled), attr="append"))):

@@ -29,7 +29,8 @@ def state_changed(context: Context, statements: Sequence[ast.stmt]) -> Mapping[s
 
 
 def changes_only(context: Context, statement: ast.stmt, state: Mapping[str, str]) -> bool:
-    """Whether a simple statement is there to change such state, and changes nothing else."""
+    """Whether a simple statement changes such state, and no other tensor in place; what it calls may do more, which
+    only a comparison shows."""
     if not isinstance(statement, (ast.Expr, ast.AugAssign)):
         return False
     changed = state_changed(context, [statement]).keys()

@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
+from ddelint.knowledge.unions import is_none
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.neighbours import Importers, importers
@@ -135,13 +136,8 @@ def _is_kept_number(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
         case ast.Name(id=name) if depth < _DEEPEST:
             return any(_is_kept_number(source, value, depth + 1) for value in values_of(source, node, name))
         case ast.Attribute(value=ast.Name(id="self"), attr=name):  # `self.best = float("inf")`, later a loss
-            return any(is_number(source, v) for v in kept_under(source, node, name) if not _is_none(v))
+            return any(is_number(source, v) for v in kept_under(source, node, name) if not is_none(v))
     return False
-
-
-def _is_none(node: ast.AST) -> bool:
-    """Whether it stands for nothing yet."""
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _holds_own_list(source: SourceFile, node: ast.AST, depth: int) -> bool:

@@ -83,13 +83,14 @@ class _File:
             ran = callee.function
             known = tensors(callee.file, ran)
             inside = callee.file.changed(ran.body, callee.owner, depth - 1, tensors)
-            inside |= {text: text in known for text in changed_in_place(ran.body) | _added_to(ran)}
+            for text in changed_in_place(ran.body) | _added_to(ran):
+                inside[text] = inside.get(text, False) or text in known
             given = _given(call, ran, callee.receiver)
             for text, is_tensor in inside.items():
                 root, _, rest = text.partition(".")
                 if root in given:
-                    here = f"{ast.unparse(given[root])}.{rest}" if rest else root_of(given[root])
-                    found[here] = is_tensor or found.get(here, False)
+                    place = f"{ast.unparse(given[root])}.{rest}" if rest else root_of(given[root])
+                    found[place] = is_tensor or found.get(place, False)
         return found
 
     def run(self, nodes: Sequence[ast.AST], owner: _Class | None, depth: int) -> Iterator[ast.FunctionDef]:

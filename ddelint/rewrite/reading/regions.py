@@ -57,6 +57,8 @@ def _changed_in(body: Sequence[ast.stmt], own: set[str]) -> set[str]:
             found |= set().union(*(_changed_in(block, set(own)) for block in blocks))
         else:
             found |= _changed(statement) - own
+        if not isinstance(statement, ast.AugAssign):
+            own -= names_written(statement)
         own |= separate_names([statement])
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.List() | ast.Dict() | ast.Set() | ast.ListComp()):
@@ -101,7 +103,8 @@ def of_unknown_length(body: Sequence[ast.AST], *, uncertain: bool = False) -> se
             always = list(itertools.takewhile(lambda statement: not leaves_a_loop(statement), node.body))
             breaks = any(leaves_a_loop(statement, (ast.Break,)) for statement in node.body)
             found |= of_unknown_length(always, uncertain=breaks)
-            found |= of_unknown_length(node.body[len(always) :], uncertain=len(always) < len(node.body))
+            found |= of_unknown_length([*node.body[len(always) :], *(node.orelse if breaks else ())], uncertain=True)
+            found |= of_unknown_length([] if breaks else node.orelse)
         else:
             found |= of_unknown_length(list(ast.iter_child_nodes(node)), uncertain=inside)
     return found

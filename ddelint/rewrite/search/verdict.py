@@ -21,7 +21,7 @@ _VARIES = {
         "input, and another on others"
     ),
     "mixed dtypes": (
-        "given one argument in double precision, the result is {got}{where}; the original's is {expected} on this "
+        "given one argument of another dtype, the result is {got}{where}; the original's is {expected} on this "
         "input, and another on others"
     ),
 }
@@ -113,7 +113,7 @@ def remarks(comparison: Comparison) -> list[str]:
     return [
         *(_remark(mismatch) for mismatch in noted.values()),
         *_untried("these were changed at once", comparison.left_unpaired),
-        *_untried("it was run with", comparison.left_untried),
+        *_untried("these were tried", comparison.left_untried),
     ]
 
 
@@ -133,7 +133,7 @@ def _remark(mismatch: Mismatch) -> str:
         return described(mismatch)
     where = "" if mismatch.where == "eager" else " while compiling"
     # the mode is what the sentence is about; what is left says which input was run in it
-    sample = ", ".join(part for part in mismatch.sample.split(", ") if not part.startswith(_MODES))
+    sample = ", ".join(part for part in mismatch.sample.split(", ") if not part.startswith(_MODES) or ": " in part)
     return f"{sentence.format(got=mismatch.got, expected=mismatch.expected, where=where)} ({sample})"
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 _NAME = re.compile(r"[A-Za-z_][\w.]*+")
 _TYPE = r"((?:[^=,\n\[\]()#]{1,200}+|\[[^\[\]\n]{0,200}+\]){1,9})"
 """An annotation; one in which brackets stand in brackets says nothing here."""
-_DECLARED = re.compile(rf"(?:\n[ \t]++|self\.)(\w++):[ \t]*+{_TYPE}(?==|\n|#)")
-"""An attribute, in the body of a class or where it is set."""
+_DECLARED = re.compile(rf"(?:\n(?:    |\t)|self\.)(\w++):[ \t]*+{_TYPE}(?==|\n|#)")
+"""An attribute, in the body of a class (what stands further in is a local name, or a parameter) or where it is set."""
 _PARAMETER = re.compile(rf"[(,]\s*+(\w++)[ \t]*+:\s*+{_TYPE}(?=[=,)])")
 _KEPT = re.compile(r"self\.(\w++)(?::[^=\n]{0,300}+| )(?<= )= (\w++)(?= or\b| if\b|\s)(?![ \t]*+[(.\[])")
 """A name that an attribute is set to as it is, or unless it is missing."""

@@ -60,8 +60,8 @@ def _elements_read(context: Context, region: Region, name: str) -> int:
     """How many elements of a list that the region fills are read behind it, where all are by their numbers alone: the
     first ones, or the last where negative; 0 where more is read."""
     source, last = context.site.source, region.body[-1]
-    around = (last, *source.ancestors(last))
-    if context.site.function is None or any(isinstance(node, (ast.For, ast.While)) for node in around[1:]):
+    in_loop = any(isinstance(node, (ast.For, ast.AsyncFor, ast.While)) for node in source.ancestors(last))
+    if context.site.function is None or in_loop:
         return 0
     inside = {node for statement in region.body for node in ast.walk(statement)}
     read: list[int] = []
@@ -73,9 +73,9 @@ def _elements_read(context: Context, region: Region, name: str) -> int:
                     read.append(number)
                 case _:
                     return 0
-    if min(read) >= 0:
+    if read and min(read) >= 0:
         return max(read) + 1
-    return min(read) if max(read) < 0 else 0
+    return min(read) if read and max(read) < 0 else 0
 
 
 def _attributes(body: Sequence[ast.stmt], in_place: set[str]) -> dict[str, str]:
