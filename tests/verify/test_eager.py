@@ -454,6 +454,25 @@ def test_an_average_that_is_there_already_may_move_by_a_rounding_error(
     assert {m.aspect for m in judged(program, options, further, stays).mismatches} == wanted
 
 
+def test_rounding_explains_a_difference_whatever_another_call_of_the_row_raises(
+    program: Program, options: SessionOptions
+) -> None:
+    text = """
+        def fn(x, few):
+            if few:
+                raise ValueError("too few")
+            return (x * 1e4).{sum}.sum() - (x * 9999).sum()
+    """
+    inputs = """
+
+        def make_inputs(seed):
+            g = torch.Generator().manual_seed(seed)
+            return torch.randn(64, generator=g), seed % 2 == 1
+    """
+    first, second = (text.replace("{sum}", way) for way in ("sum()", "flip(0).cumsum(0)[-1:]"))
+    assert not judged(program, options, first, second, inputs).mismatches
+
+
 def test_a_buffer_that_becomes_another_tensor_is_caught(program: Program, options: SessionOptions) -> None:
     found = judged(
         program, options, COUNTING, COUNTING.replace("self.seen += keep.sum()", "self.seen = self.seen + keep.sum()")
