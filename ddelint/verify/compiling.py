@@ -83,13 +83,9 @@ class Compiling:
             compiled = torch.compile(self._built()[0], backend="eager")
             given = (example, *(r for r in replays if r.sample.declared and r.first.returned))[:_AS_INSTALLED]
             for reference in given:
-                args, kwargs = devices.moved(self._program.arguments(reference), self._device)
-                try:
-                    with self._program.entry.surroundings():
-                        compiled(*args, **kwargs)
-                except Exception as error:
-                    if failures.is_front_end(error):
-                        return replace(result, as_installed=failures.summary(error))
+                error = self._error(compiled, self._program.arguments(reference))
+                if error is not None and failures.is_front_end(error):
+                    return replace(result, as_installed=failures.summary(error))
             refused = self._refused_number(compiled, example) or self._refused_otherwise(given)
             return replace(result, otherwise=refused)
 
@@ -122,17 +118,17 @@ class Compiling:
         `compiled` gets what prepares a program for it."""
         for change in changes:
             for sample in (change(reference.sample) for reference in references):
-                if self._error(sample.prepare(self._built()[0]), sample) is not None:
+                if self._error(sample.prepare(self._built()[0]), sample.make()) is not None:
                     continue
-                error = self._error(compiled(sample.prepare), sample)
+                error = self._error(compiled(sample.prepare), sample.make())
                 if error is not None:
                     return f"{sample.label.rpartition(', ')[2]}: {failures.summary(error)}"
                 break
         return ""
 
-    def _error(self, function: Callable[..., Any], sample: Sample) -> Exception | None:
+    def _error(self, function: Callable[..., Any], arguments: Arguments) -> Exception | None:
         """What a call raises."""
-        args, kwargs = devices.moved(sample.make(), self._device)
+        args, kwargs = devices.moved(arguments, self._device)
         try:
             with self._program.entry.surroundings():
                 function(*args, **kwargs)

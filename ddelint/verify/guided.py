@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
-from ddelint.trace.entry import Arguments
 from ddelint.verify.inputs import is_integer, leaf_name
-from ddelint.verify.samples import Sample, is_ordinary
+from ddelint.verify.samples import Sample, is_ordinary, with_leaves
 
 Evaluate = Callable[["Moved"], float | None]
 """The distance after a run on the sample; None where the run says nothing."""
@@ -46,19 +46,17 @@ class Moved:
     def __call__(self, sample: Sample) -> Sample:
         """The sample, moved."""
 
-        def make() -> Arguments:
-            leaves, spec = pytree.tree_flatten(sample.make())
+        def moved(leaves: list[Any]) -> list[Any]:
             for way, amount in self.steps:
                 if way.leaf < len(leaves) and isinstance(leaves[way.leaf], torch.Tensor):
                     leaves[way.leaf] = _moved(leaves[way.leaf], way, amount)
-            args, kwargs = pytree.tree_unflatten(leaves, spec)
-            return tuple(args), dict(kwargs)
+            return leaves
 
         reported = ", ".join(
             f"{way.name} {_TEXTS[way.kind].format(amount=f'{amount:+g}', element=way.element)}"
             for way, amount in self.steps
         )
-        return replace(sample, label=f"{sample.label}, {reported}", declared=False, make=make)
+        return replace(sample, label=f"{sample.label}, {reported}", declared=False, make=with_leaves(sample, moved))
 
 
 _TEXTS = {

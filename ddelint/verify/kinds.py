@@ -14,9 +14,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ddelint.nouns.protocol import INTEGERS
-from ddelint.trace.entry import Arguments
 from ddelint.verify.inputs import is_integer, leaf_name
-from ddelint.verify.samples import Sample, is_ordinary
+from ddelint.verify.samples import Sample, is_ordinary, with_leaves
 
 OF_ANOTHER_DTYPE = "with one argument of another dtype"
 IN_ANOTHER_SHAPE = "with another dimension"
@@ -55,20 +54,23 @@ def _is_single(leaf: torch.Tensor) -> bool:
     return bool(leaf.dtype is torch.float32)
 
 
-def _in_double(leaf: torch.Tensor) -> torch.Tensor:
+def in_double(leaf: torch.Tensor) -> torch.Tensor:
+    """In double precision."""
     return leaf.detach().double().requires_grad_(leaf.requires_grad)
 
 
-def _rounded(leaf: torch.Tensor) -> torch.Tensor:
-    return leaf.detach().round().clamp(-_LARGEST, _LARGEST).long()
+def rounded(leaf: torch.Tensor, times: int = 1) -> torch.Tensor:
+    """The nearest integers to so many times the numbers."""
+    return (leaf.detach() * times).round().clamp(-_LARGEST, _LARGEST).long()
 
 
 _LARGEST = 2**20
+"""Integers that stand for floating-point numbers are no larger: what is computed with them is to fit, too."""
 _KINDS: tuple[tuple[Callable[[torch.Tensor], bool], str, str, Callable[[torch.Tensor], torch.Tensor]], ...] = (
-    (_is_single, OF_ANOTHER_DTYPE, "{} alone in double precision", _in_double),
+    (_is_single, OF_ANOTHER_DTYPE, "{} alone in double precision", in_double),
     (lambda t: t.dim() == 0, IN_ANOTHER_SHAPE, "{} in a row of one", lambda t: t.reshape(1)),
     (_is_single, ALONE, "{} alone requiring grad", lambda t: t.detach().requires_grad_()),
-    (_is_single, INTEGERS, INTEGERS + ": {} alone", _rounded),
+    (_is_single, INTEGERS, INTEGERS + ": {} alone", rounded),
     (lambda t: is_integer(t) and t.dtype is torch.int64, OF_ANOTHER_DTYPE, "{} alone of 32 bits", lambda t: t.int()),
 )
 """Which tensors, the mode, what the change is called, and what it makes of one."""
@@ -82,16 +84,15 @@ def _with_other_kind(
     change: Callable[[torch.Tensor], torch.Tensor],
     sample: Sample,
 ) -> Sample:
-    def make() -> Arguments:
-        leaves, spec = pytree.tree_flatten(sample.make())
+    def changed(leaves: list[Any]) -> list[Any]:
         there = leaves[index] if index < len(leaves) else None  # another input set may have something else there
-        if _is_plain(there) and fits(there):
-            leaves[index] = change(there)
-            leaves = [leaf if mode != ALONE or leaf is leaves[index] else _without_gradient(leaf) for leaf in leaves]
-        args, kwargs = pytree.tree_unflatten(leaves, spec)
-        return tuple(args), dict(kwargs)
+        if not _is_plain(there) or not fits(there):
+            return leaves
+        others = map(_without_gradient, leaves) if mode == ALONE else leaves
+        return [change(there) if number == index else leaf for number, leaf in enumerate(others)]
 
-    return replace(sample, label=f"{sample.label}, {text}", declared=False, make=make, mode=mode)
+    make = with_leaves(sample, changed)
+    return replace(sample, label=f"{sample.label}, {text}", declared=False, make=make, mode=mode, change=text)
 
 
 def _is_plain(leaf: Any) -> bool:
@@ -103,11 +104,7 @@ def _without_gradient(leaf: Any) -> Any:
 
 
 def _expanded(sample: Sample) -> Sample:
-    def make() -> Arguments:
-        leaves, spec = pytree.tree_flatten(sample.make())
-        args, kwargs = pytree.tree_unflatten([_one_row_repeated(leaf) for leaf in leaves], spec)
-        return tuple(args), dict(kwargs)
-
+    make = with_leaves(sample, lambda leaves: list(map(_one_row_repeated, leaves)))
     return replace(sample, label=f"{sample.label}, {EXPANDED}", declared=False, make=make, mode=EXPANDED)
 
 

@@ -275,15 +275,15 @@ def with_what_varies_noted(found: Sequence[Mismatch], references: Sequence[Refer
     """
     declared = [r.first.result for r in references if r.sample.declared and r.first.result is not None]
     copies = not all(any(tensor.aliases for tensor in _tensors(result)) for result in declared)
-    varying = {mode: _of_several_dtypes(references, mode) for mode in (*_CASTS, OF_ANOTHER_DTYPE)}
+    casts = {r.label_of(call): _cast(r) for r in references for call in range(len(r.calls))}
+    varying = _of_several_dtypes(references)
 
     def cast_by(mismatch: Mismatch) -> str | None:
-        if mismatch.aspect != "dtype":
+        cast = casts.get(mismatch.sample)
+        if mismatch.aspect != "dtype" or cast not in varying:
             return None
-        if mismatch.where != "eager" and _change(mismatch.sample, OF_ANOTHER_DTYPE) in varying[OF_ANOTHER_DTYPE]:
-            return MIXED
-        modes = (mode for mode in _CASTS if f", {mode}" in mismatch.sample)
-        return next((_CASTS[mode] for mode in modes if _change(mismatch.sample, mode) in varying[mode]), None)
+        mode, _ = cast
+        return _CASTS[mode] if mode != OF_ANOTHER_DTYPE or mismatch.where != "eager" else None
 
     varies = _is_a_number_at_times(references)
     found = [
@@ -298,22 +298,22 @@ def with_what_varies_noted(found: Sequence[Mismatch], references: Sequence[Refer
     ]
 
 
-_CASTS = {AUTOCAST: PROMOTED, INTEGERS: WIDENED}
+_CASTS = {AUTOCAST: PROMOTED, INTEGERS: WIDENED, OF_ANOTHER_DTYPE: MIXED}
+"""Modes that may change a result's dtype, and the aspect in which that differs where the side that is taken decides."""
 
 
-def _of_several_dtypes(references: Sequence[Reference], mode: str) -> frozenset[str]:
-    """The changes in a mode with which the original gives one dtype on some inputs and another on others."""
-    found: dict[str, list[Reference]] = {}
+def _cast(reference: Reference) -> tuple[str, str]:
+    """What may change the dtype of a result: the mode, and the argument that it changes alone, if it is one."""
+    return reference.sample.mode, reference.sample.change
+
+
+def _of_several_dtypes(references: Sequence[Reference]) -> frozenset[tuple[str, str]]:
+    """The casts with which the original gives one dtype on some inputs and another on others."""
+    found: dict[tuple[str, str], list[Reference]] = {}
     for reference in references:
-        if reference.sample.mode == mode:
-            found.setdefault(_change(reference.sample.label, mode), []).append(reference)
-    return frozenset(change for change, those in found.items() if len(set(_dtypes(those))) > 1)
-
-
-def _change(label: str, mode: str) -> str:
-    """What made the input set of that label: a change of one argument, or the mode where that changes all."""
-    last = label.partition(", then ")[0].removesuffix(", second call").rpartition(", ")[2]
-    return last if mode == OF_ANOTHER_DTYPE or last.startswith(f"{mode}: ") else mode
+        if reference.sample.mode in _CASTS:
+            found.setdefault(_cast(reference), []).append(reference)
+    return frozenset(cast for cast, those in found.items() if len(set(_dtypes(those))) > 1)
 
 
 def _dtypes(references: Sequence[Reference]) -> Iterator[tuple[torch.dtype, ...]]:

@@ -15,11 +15,10 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ddelint.nouns.protocol import INTEGERS, NOT_FINITE
-from ddelint.trace.entry import Arguments
 from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.inputs import is_integer, leaf_name
-from ddelint.verify.kinds import ALONE, EXPANDED, IN_ANOTHER_SHAPE
-from ddelint.verify.samples import AUTOCAST, UNREAD, Sample, is_ordinary
+from ddelint.verify.kinds import ALONE, EXPANDED, IN_ANOTHER_SHAPE, in_double, rounded
+from ddelint.verify.samples import AUTOCAST, UNREAD, Sample, is_ordinary, with_leaves
 from ddelint.verify.set_later import is_uniform, kept_to_be_set
 
 OTHER_SIZES = ("with one row", "without rows")
@@ -29,20 +28,13 @@ _MOST_SHARED = 3
 TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, SHARED_ARGUMENT, INTEGERS, IN_ANOTHER_SHAPE, EXPANDED, ALONE)
 """Modes for which what is compiled is traced anew: what cannot be says so then. So does what cannot with another
 argument or setting, whatever the input."""
-_LARGEST = 2**20
-"""Integers that stand for floating-point numbers are no larger: what is computed with them is to fit, too."""
 _OTHER_DRAWS = 1000
 """Seeds from here on are those of draws that no input set comes with."""
 
 
 def requiring_grad(sample: Sample) -> Sample:
     """The same input with gradients flowing into its floating-point tensors, infinities and NaN or not."""
-
-    def make() -> Arguments:
-        leaves, spec = pytree.tree_flatten(sample.make())
-        args, kwargs = pytree.tree_unflatten([_letting_flow(leaf) for leaf in leaves], spec)
-        return tuple(args), dict(kwargs)
-
+    make = with_leaves(sample, lambda leaves: list(map(_letting_flow, leaves)))
     label = f"{sample.label}, requiring grad"
     return replace(sample, label=label, declared=False, make=make, differentiable=True)
 
@@ -57,8 +49,7 @@ def near(number: int, sample: Sample) -> Sample:
     anew about where they were, one of them moved far. Whether a decision stays on its side is for the caller to find
     out."""
 
-    def make() -> Arguments:
-        leaves, spec = pytree.tree_flatten(sample.make())
+    def moved_near(leaves: list[Any]) -> list[Any]:
         generator = torch.Generator().manual_seed(number)
         rows = next((leaf.shape[0] for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dim()), 0)
         order = torch.randperm(rows, generator=generator)
@@ -80,11 +71,10 @@ def near(number: int, sample: Sample) -> Sample:
                 moved = (leaf.detach() if number % 4 == 0 else leaf.detach().mean()) + wide * noise
             return moved.detach().requires_grad_(leaf.requires_grad) if moved is not leaf else leaf
 
-        args, kwargs = pytree.tree_unflatten(list(map(changed, leaves)), spec)
-        return tuple(args), dict(kwargs)
+        return list(map(changed, leaves))
 
     label = f"{sample.label}, near it ({number + 1})"
-    return replace(sample, label=label, declared=False, make=make)
+    return replace(sample, label=label, declared=False, make=with_leaves(sample, moved_near))
 
 
 def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
@@ -141,14 +131,12 @@ def _are_alike(one: Any, other: Any) -> bool:
 
 
 def _with_one_for_two(first: int, second: int, text: str, sample: Sample) -> Sample:
-    def make() -> Arguments:
-        leaves, spec = pytree.tree_flatten(sample.make())
+    def shared(leaves: list[Any]) -> list[Any]:
         if _are_alike(leaves[first], leaves[second]):
             leaves[second] = leaves[first]
-        args, kwargs = pytree.tree_unflatten(leaves, spec)
-        return tuple(args), dict(kwargs)
+        return leaves
 
-    label = f"{sample.label}, {text}"
+    label, make = f"{sample.label}, {text}", with_leaves(sample, shared)
     return replace(sample, label=label, declared=False, make=make, mode=SHARED_ARGUMENT)
 
 
@@ -199,7 +187,7 @@ def _saved(program: torch.nn.Module) -> frozenset[str]:
 def _in_double(sample: Sample) -> Sample:
     def widened(leaf: Any) -> Any:
         is_single = isinstance(leaf, torch.Tensor) and leaf.dtype is torch.float32 and is_ordinary(leaf)
-        return leaf.detach().double().requires_grad_(leaf.requires_grad) if is_single else leaf
+        return in_double(leaf) if is_single else leaf
 
     return _in_mode(
         sample,
@@ -224,12 +212,12 @@ def _in_half(dtype: torch.dtype, mode: str, sample: Sample) -> Sample:
 def _in_integers(times: int, sample: Sample) -> Sample:
     """The nearest integers to so many times the numbers: of small ones, one alone comes to the side that they took."""
 
-    def rounded(leaf: Any) -> Any:
+    def whole(leaf: Any) -> Any:
         is_float = isinstance(leaf, torch.Tensor) and leaf.is_floating_point() and is_ordinary(leaf)
-        return (leaf.detach() * times).round().clamp(-_LARGEST, _LARGEST).long() if is_float else leaf
+        return rounded(leaf, times) if is_float else leaf
 
     mode = INTEGERS if times == 1 else f"{INTEGERS} {times} times as large"
-    changed = _in_mode(sample, mode, change=rounded)
+    changed = _in_mode(sample, mode, change=whole)
     return replace(changed, differentiable=False, mode=INTEGERS)
 
 
@@ -243,8 +231,7 @@ def _under_autocast(sample: Sample) -> Sample:
 def _with_rows(count: int, sample: Sample) -> Sample:
     """The first tensor's first rows, and no more of any dimension that is as long: sizes that are equal go together."""
 
-    def make() -> Arguments:
-        leaves, spec = pytree.tree_flatten(sample.make())
+    def with_fewer(leaves: list[Any]) -> list[Any]:
         rows = next((leaf.shape[0] for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dim()), count)
 
         def cut(leaf: Any) -> Any:
@@ -253,10 +240,9 @@ def _with_rows(count: int, sample: Sample) -> Sample:
             places = tuple(slice(count) if size == rows else slice(None) for size in leaf.shape)
             return leaf.detach()[places].clone().requires_grad_(leaf.requires_grad)
 
-        args, kwargs = pytree.tree_unflatten(list(map(cut, leaves)), spec)
-        return tuple(args), dict(kwargs)
+        return list(map(cut, leaves))
 
-    mode = OTHER_SIZES[1 - count]
+    mode, make = OTHER_SIZES[1 - count], with_leaves(sample, with_fewer)
     return replace(sample, label=f"{sample.label}, {mode}", declared=False, make=make, mode=mode)
 
 
@@ -318,13 +304,12 @@ def _with_leaf(index: int, text: str, change: Callable[[torch.Tensor], torch.Ten
     label = f"{sample.label}, {text}"
     is_finite = not label.endswith(NOT_FINITE)
 
-    def make() -> Arguments:
-        leaves, spec = pytree.tree_flatten(sample.make())
+    def with_one_changed(leaves: list[Any]) -> list[Any]:
         changed = change(leaves[index].detach().clone())
         leaves[index] = changed.requires_grad_() if leaves[index].requires_grad else changed
-        args, kwargs = pytree.tree_unflatten([_letting_flow(leaf) if is_finite else leaf for leaf in leaves], spec)
-        return tuple(args), dict(kwargs)
+        return list(map(_letting_flow, leaves)) if is_finite else leaves
 
+    make = with_leaves(sample, with_one_changed)
     return replace(sample, label=label, declared=False, make=make, differentiable=is_finite)
 
 
@@ -344,12 +329,7 @@ def _in_mode(
     change: Callable[[Any], Any] = lambda leaf: leaf,
     prepare: Callable[[Any], Any] = lambda program: program,
 ) -> Sample:
-    def make() -> Arguments:
-        leaves, spec = pytree.tree_flatten(sample.make())
-        args, kwargs = pytree.tree_unflatten(list(map(change, leaves)), spec)
-        return tuple(args), dict(kwargs)
-
-    label = f"{sample.label}, {mode}"
+    label, make = f"{sample.label}, {mode}", with_leaves(sample, lambda leaves: list(map(change, leaves)))
     return replace(sample, label=label, declared=False, make=make, prepare=prepare, mode=mode)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ddelint.trace.arguments import seed_everything
 from ddelint.trace.entry import Arguments, Entry
@@ -43,6 +44,8 @@ class Sample:
     """Which one, or in what else it is not what was declared."""
     around: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
     """What its calls stand in, inside of the entry's own surroundings."""
+    change: str = ""
+    """How the argument that alone is of another kind goes by in its label: `w alone in double precision`."""
     seed: int = 0
     """What the random generators are seeded with before the first call; each further call has the next one."""
     rough: bool = False
@@ -53,6 +56,17 @@ def fresh(entry: Entry, seed: int) -> Arguments:
     """The entry's own arguments for `seed`, with every random generator seeded before."""
     seed_everything(seed)
     return entry.inputs(seed)
+
+
+def with_leaves(sample: Sample, change: Callable[[list[Any]], list[Any]]) -> Callable[[], Arguments]:
+    """What makes the arguments of an input set with their leaves (tensors, numbers, texts, in order) changed."""
+
+    def make() -> Arguments:
+        leaves, spec = pytree.tree_flatten(sample.make())
+        args, kwargs = pytree.tree_unflatten(change(leaves), spec)
+        return tuple(args), dict(kwargs)
+
+    return make
 
 
 def is_ordinary(tensor: torch.Tensor) -> bool:

@@ -27,10 +27,10 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ddelint.trace import torch_internals
-from ddelint.trace.entry import Arguments, Entry
+from ddelint.trace.entry import Entry
 from ddelint.verify.calls import Outcome, module_of, weighing
 from ddelint.verify.frozen import storage_address
-from ddelint.verify.samples import Sample, is_ordinary
+from ddelint.verify.samples import Sample, is_ordinary, with_leaves
 
 Moved = Sequence[tuple[float, Sequence[Outcome]]]
 """(relative amount, the calls on inputs moved by it); see sameness.Noise for their order."""
@@ -208,13 +208,7 @@ class _Move:
 
     def sample(self, sample: Sample) -> Sample:
         """With its floating-point tensors moved."""
-
-        def make() -> Arguments:
-            leaves, spec = pytree.tree_flatten(sample.make())
-            args, kwargs = pytree.tree_unflatten([self._moved(leaf) for leaf in leaves], spec)
-            return tuple(args), dict(kwargs)
-
-        return replace(sample, make=make)
+        return replace(sample, make=with_leaves(sample, lambda leaves: list(map(self._moved, leaves))))
 
     def operators(self) -> AbstractContextManager[object]:
         """Within, what each operator gives is moved: in the forward pass and the backward."""

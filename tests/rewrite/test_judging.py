@@ -52,7 +52,7 @@ def test_control_flow_is_doubted_where_it_needs_a_setting() -> None:
 
 def test_control_flow_is_doubted_where_another_number_fails() -> None:
     fails = TargetResult("compile", "cpu", ok=True, otherwise="eps=1.0: AssertionError: x")
-    assert reason_of("torch_cond", fails).endswith("than before: eps=1.0: AssertionError: x")
+    assert reason_of("torch_cond", fails).endswith("mode or setting: eps=1.0: AssertionError: x")
 
 
 def test_control_flow_is_doubted_for_what_an_unsafe_fix_hides() -> None:

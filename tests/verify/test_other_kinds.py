@@ -103,6 +103,16 @@ def test_arguments_that_are_left_to_their_default_and_settings_come_to_theirs() 
     assert {p.width for p in prepared} == {8}
 
 
+NORMALIZING = """
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = torch.nn.BatchNorm1d(2)
+            self.eval()
+
+        def forward(self, x):
+            return {last}
+"""
 CASES = {
     "w alone in double precision": (
         "def fn(x, w):\n    if w.sum() > 9:\n        x = x * w\n    return x\n",
@@ -145,26 +155,8 @@ CASES = {
         "torch.ones(3), torch.ones(3), torch.ones(3)",
     ),
     "with its parts in train()": (
-        """
-        class Model(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.norm = torch.nn.BatchNorm1d(2)
-                self.eval()
-
-            def forward(self, x):
-                return x if self.training or x.mean() < 2 else self.norm(x)
-        """,
-        """
-        class Model(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.norm = torch.nn.BatchNorm1d(2)
-                self.eval()
-
-            def forward(self, x):
-                return x if self.training else torch.where(x.mean() < 2, x, self.norm(x))
-        """,
+        NORMALIZING.format(last="x if self.training or x.mean() < 2 else self.norm(x)"),
+        NORMALIZING.format(last="x if self.training else torch.where(x.mean() < 2, x, self.norm(x))"),
         "(torch.ones(3, 2),)",
     ),
     "self.heat=0.0": (

@@ -245,7 +245,8 @@ def _named_results(merge: Merge, final: Arm) -> Arm:
         if write.code(value.built).isidentifier():
             values.append(value)
             continue
-        name = write.expression(fresh_name(merge.source, f"late_result{number}"))
+        base = "late_result" if len(final.returned or ()) == 1 else f"late_result{number}"
+        name = write.expression(fresh_name(merge.source, base))
         prelude += write.assigned(name, value.built)
         values.append(Value(name))
     return replace(final, prelude=prelude, returned=values)

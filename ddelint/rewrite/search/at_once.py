@@ -71,13 +71,13 @@ class AtOnce:
         else:
             self._postponed.clear()
 
-    def _is_hopeful(self, state: State, question: Question, key: Key, candidate: Candidate) -> bool:
-        """Whether a candidate may turn out safe, for all that is known."""
+    def _may_hold(self, state: State, question: Question, key: Key, candidate: Candidate) -> bool:
+        """Whether a candidate may turn out safe: for all that is known, and on the input that refuted another one."""
         if is_repeated(state, key, candidate) or not self._trying.may_be_safe(key, candidate):
             return False
         if self._trying.is_refuted(state, question, key, candidate):
             return False
-        return not self._trying.differs_there(state, question, key, candidate)
+        return self._trying.holds_there(state, question, key, candidate)
 
     def _is_refuted(self, state: State, proposal: Proposal) -> bool:
         return self._trying.is_refuted(state, proposal.question, proposal.key, proposal.candidate)
@@ -100,7 +100,7 @@ class AtOnce:
             if not self._wanted(self._asking.at_home(state.history, diagnostic)):
                 continue
             offered = self._asking.candidates(state.history, question, diagnostic)
-            candidate = next((one for one in offered if self._is_hopeful(state, question, key, one)), None)
+            candidate = next((one for one in offered if self._may_hold(state, question, key, one)), None)
             is_settled_alone = candidate is not None and is_settled(state.history, candidate, diagnostic)
             called_elsewhere = candidate is not None and self._asking.other_callers(state.history, question, candidate)
             unfit = candidate is None or called_elsewhere or _is_expensive(state.history, question, candidate)

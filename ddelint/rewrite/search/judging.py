@@ -28,7 +28,7 @@ FULL_SECONDS = 30.0
 _SUSPICION = (Claim.GENERAL_PATH, Claim.RESTRUCTURED, Claim.EQUIVALENT)
 """Whose fix is doubted first where compiled code does not do what eager does."""
 _WITHOUT_FLAGS = "torch.compile needs `fullgraph=True`, or what captures reads, with it; where it may break the graph,"
-_OTHERWISE = "torch.compile fails with it where something else is given or set than before"
+_OTHERWISE = "torch.compile fails with it for another argument, mode or setting"
 _REFUSES = "refuses inputs that eager takes"
 _BACKWARD = "the backward pass fails where it is compiled"
 

@@ -58,6 +58,8 @@ class Trying:
         """Candidates that gave another result than the original, with the reason."""
         self._told_by: dict[Key, Mismatch] = {}
         """What showed it of a candidate that was tried with others."""
+        self._held: set[tuple[Place, Mismatch]] = set()
+        """What was run there, and gave the same."""
         self.refused: dict[Key, tuple[Refusal, ...]] = {}
         """Why the candidates for a question were refused when it was last tried."""
         self.reasons: dict[Known, str] = {}
@@ -153,13 +155,9 @@ class Trying:
         guilty = set()
         for p in suspects:
             alone = self.applied(state.history, p.candidate, p.number)
-            comparison, reason = self._judging.first_look(
-                state, alone, [p.candidate], p.decisions, p.candidate.claim, shown
-            )
+            comparison, reason = self._looked_at(state, alone, p.question, p.key, p.candidate, shown)
             if reason:
                 self._told_by[p.key] = shown
-                place = self._place_of(state, p.question, p.key, p.candidate)
-                self._remember_refuted(place, p.candidate, comparison, reason)
             if reason or verdict.doubt(comparison):
                 guilty.add(p.key)
         return guilty or None
@@ -172,21 +170,29 @@ class Trying:
         """Whether a candidate that comes to the same gave another result."""
         return self._place_of(state, question, key, candidate) in self.refuted
 
-    def differs_there(self, state: State, question: Question, key: Key, candidate: Candidate) -> bool:
-        """Whether it gives another result on the input that spoke against another one for the question: soon known."""
-        shown = self._told_by.get(key)
-        if shown is None:
-            return False
+    def holds_there(self, state: State, question: Question, key: Key, candidate: Candidate) -> bool:
+        """Whether it gives the same on the input that spoke against another one for the question: soon known."""
+        shown, place = self._told_by.get(key), self._place_of(state, question, key, candidate)
+        if shown is None or (place, shown) in self._held:
+            return True
         try:
             alone = self.applied(state.history, candidate, self.next_number())
         except (EngineError, SourceError, ValueError):
-            return False
+            return True
+        _, reason = self._looked_at(state, alone, question, key, candidate, shown)
+        if not reason:
+            self._held.add((place, shown))
+        return not reason
+
+    def _looked_at(
+        self, state: State, alone: History, question: Question, key: Key, candidate: Candidate, shown: Mismatch
+    ) -> tuple[Comparison, str]:
+        """A candidate alone on the input that something showed on, and why it is refuted there, which is remembered."""
         decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history), state.steps)
         comparison, reason = self._judging.first_look(state, alone, [candidate], decisions, candidate.claim, shown)
         if reason:
-            place = self._place_of(state, question, key, candidate)
-            self._remember_refuted(place, candidate, comparison, reason)
-        return bool(reason)
+            self._remember_refuted(self._place_of(state, question, key, candidate), candidate, comparison, reason)
+        return comparison, reason
 
     def _expect_together(
         self, state: State, history: History, proposals: Sequence[Proposal], decisions: tuple[Decision, ...]
