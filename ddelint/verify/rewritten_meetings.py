@@ -38,8 +38,11 @@ def meetings_of_rewritten(decisions: Sequence[Decision], recorder: Recorder) -> 
 
 
 def _places_in(tree: ast.Module, before: SourceFile, decisions: Sequence[Decision]) -> dict[Position, str]:
-    """Where the tests of decisions of a text stand in a tree of the new one → their keys."""
-    old, new = _tests_by_function(before.tree), _tests_by_function(tree)
+    """Where the tests of decisions of a text stand in a tree of the new one → their keys.
+
+    A test may have been given a name there.
+    """
+    old, new, names = _tests_by_function(before.tree), _tests_by_function(tree), _names_in(tree)
     places: dict[Position, str] = {}
     for decision in decisions:
         site = locate(before, decision.span)
@@ -48,8 +51,11 @@ def _places_in(tree: ast.Module, before: SourceFile, decisions: Sequence[Decisio
         name = next((name for name, tests in old.items() if test in tests), None)
         if test is None or name is None:
             continue
-        wanted, now = ast.dump(test), new.get(name, [])
-        alike = [other for other in now if any(ast.dump(part) == wanted for part in ast.walk(other))]
+        now = new.get(name, [])
+        alike = [other for other in now if _says(other, test)]
+        if not alike:
+            given = [one for one, value in names.get(name, {}).items() if _says(value, test)]
+            alike = [other for other in now if any(_reads(other, one) for one in given)]
         if len(alike) != 1 and len(now) == len(old[name]):
             alike = [now[old[name].index(test)]]  # type: ignore[arg-type]
         if len(alike) == 1:
@@ -57,16 +63,38 @@ def _places_in(tree: ast.Module, before: SourceFile, decisions: Sequence[Decisio
     return places
 
 
+def _says(expression: ast.expr, test: ast.expr) -> bool:
+    """Whether a test stands in an expression, in the same words."""
+    wanted = ast.dump(test)
+    return any(ast.dump(part) == wanted for part in ast.walk(expression))
+
+
+def _reads(expression: ast.expr, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(expression))
+
+
+def _names_in(tree: ast.AST) -> dict[str, dict[str, ast.expr]]:
+    """Qualified name of a function → the names that its statements give a value, with the last one in the text."""
+    found: dict[str, dict[str, ast.expr]] = {}
+    for name, node in _by_function(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=given)], value=value):
+                found.setdefault(name, {})[given] = value
+    return found
+
+
 def _tests_by_function(tree: ast.Module) -> dict[str, list[ast.expr]]:
     """Qualified name of a function → the tests of its own `if` statements, in the order of the text."""
     found: dict[str, list[ast.expr]] = {}
-
-    def visit(node: ast.AST, name: str) -> None:
-        for child in ast.iter_child_nodes(node):
-            inner = f"{name}.{child.name}" if isinstance(child, _NAMED) else name
-            if isinstance(child, ast.If):
-                found.setdefault(inner, []).append(child.test)
-            visit(child, inner)
-
-    visit(tree, "")
+    for name, node in _by_function(tree):
+        if isinstance(node, ast.If):
+            found.setdefault(name, []).append(node.test)
     return found
+
+
+def _by_function(tree: ast.AST, name: str = "") -> Iterator[tuple[str, ast.AST]]:
+    """The nodes of a tree in the order of the text, each with the qualified name of the function it stands in."""
+    for child in ast.iter_child_nodes(tree):
+        yield name, child
+        inner = child.name if isinstance(child, _NAMED) else ""
+        yield from _by_function(child, ".".join(filter(None, (name, inner))) if inner else name)

@@ -2593,6 +2593,22 @@ RIGHT = (
         """,
     ),
     Row(
+        "J",
+        "first_of_best",
+        "as many as there are, put back in order where there are no more; its test has a name",
+        GENERAL_PATH,
+        f"""
+        longer = kept.shape[0] > 4
+        few = torch.sym_min(4, kept.shape[0])
+        if {COMPILING} or longer:
+            kept, order = kept.topk(few)
+            if {COMPILING}:
+                stays = torch.where(torch.full((), longer), torch.arange(order.shape[0]), order.argsort())
+                kept, order = kept[stays], order[stays]
+            names = names[order]
+        """,
+    ),
+    Row(
         "G",
         "signed_zero",
         "shifted where there is a shift, while compiling",
