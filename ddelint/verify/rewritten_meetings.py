@@ -63,7 +63,7 @@ def _places_in(tree: ast.Module, before: SourceFile, decisions: Sequence[Decisio
     return places
 
 
-def _says(expression: ast.expr, test: ast.expr) -> bool:
+def _says(expression: ast.expr, test: ast.AST) -> bool:
     """Whether a test stands in an expression, in the same words."""
     wanted = ast.dump(test)
     return any(ast.dump(part) == wanted for part in ast.walk(expression))

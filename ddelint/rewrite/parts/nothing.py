@@ -1,6 +1,7 @@
 """Reductions that raise where there is nothing, each over one element more that is never the one that is looked for.
 
-What stands behind an emptiness test then runs of nothing, too, and gives for something what it gave before. Standard
+What stands behind an emptiness test then runs of nothing, too, and gives for something what it gave before. So does
+what puts a list together that nothing fills. Standard
 deviation and variance have neither value nor gradient of one element: they get one more where the test wants two.
 """
 
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import Applied, applied, integer, is_plain
+from ddelint.rewrite.parts.empty_lists import put_together_of_nothing
 from ddelint.rewrite.reading.changes_of_calls import run_by_calls
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -25,7 +27,8 @@ _UNLIKE_DATA = "-123.0"
 
 
 def of_nothing_too(context: Context, test: ast.expr, path: Sequence[ast.AST], *, known: bool) -> dict[ast.AST, Expr]:
-    """The operands of the reductions on a path that may be of nothing, each with what takes its place.
+    """The operands of the reductions on a path that may be of nothing, each with what takes its place; and the lists
+    that nothing may fill.
 
     Functions of the same file that are called there are on the path, but for those that ask for themselves. `known`:
     only where the size in question is known to change from run to run.
@@ -61,7 +64,7 @@ class _Extended:
 
     def on(self, context: Context, path: Sequence[ast.AST]) -> dict[ast.AST, Expr]:
         """The operands on a path, each with what takes its place."""
-        changes: dict[ast.AST, Expr] = {}
+        changes = put_together_of_nothing(context, path)
         for node in (node for root in path for node in ast.walk(root) if isinstance(node, ast.Call)):
             call = applied(node)
             if call is None or len(call.arguments) > 2:
