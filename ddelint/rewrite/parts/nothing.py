@@ -71,7 +71,7 @@ class _Extended:
                 continue
             if called(node) in knowledge().extremes:
                 built = self._one_more(context, call, knowledge().extremes[called(node)])
-            elif self.two and called(node) in knowledge().spreads:
+            elif self.two and called(node) in knowledge().spreads and not _is_of_one_too(call):
                 built = self._two(context, call)
             else:
                 continue
@@ -112,6 +112,12 @@ class _Extended:
         else:
             return None
         return context.write.expr(template, built, call.tensor)
+
+
+def _is_of_one_too(call: Applied) -> bool:
+    """Whether a spread has a value of one element, too: `unbiased=False`, `correction=0`."""
+    given = call.named.get("unbiased", call.named.get("correction"))
+    return isinstance(given, ast.Constant) and not given.value
 
 
 def _with_one_more(

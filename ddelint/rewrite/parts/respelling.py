@@ -1,4 +1,5 @@
-"""Statements said in words that more moves know: a `match` on a number as `if`s, `:=` on a line of its own, reductions
+"""Statements said in words that more moves know: a `match` on a number as `if`s, `:=` on a line of its own, what asks a
+float about NaN as what asks the tensor, reductions
 behind an emptiness test that take nothing, too, rows behind a test of a number that are there for each.
 
 The moves read the new text; what they make of it is offered as one change of the text that there is.
@@ -20,7 +21,8 @@ from ddelint.rewrite.parts.in_range import rows_in_range
 from ddelint.rewrite.parts.nothing import of_nothing_too
 from ddelint.rewrite.parts.one_row import rows_for_nothing
 from ddelint.rewrite.reading.bindings import moved_row
-from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.kinds import Kind, Kinds, is_float_question
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import asks_compiling, enclosing_block, is_pure, position
 from ddelint.rewrite.reading.polarity import general_path, general_side
 from ddelint.rewrite.writing.edits import minimal_edits
@@ -73,6 +75,7 @@ def respelled(context: Context) -> Iterator[Respelling]:
             yield Respelling(context, new, not isinstance(statement, ast.Match))
     for rewrite, asked, likelier, stand_ins in (
         *((rewrite, asked, True, {}) for rewrite, asked in _sizes_for_lengths(context)),
+        *((rewrite, asked, True, {}) for rewrite, asked in _asked_of_tensors(context)),
         *_taking_nothing(context),
         *((rewrite, asked, True, {}) for rewrite, asked in _cut_alike(context)),
         *((rewrite, asked, likelier, {}) for rewrite, asked, likelier in _rows_for_each(context)),
@@ -191,6 +194,33 @@ def _sizes_for_lengths(context: Context) -> Iterator[tuple[Rewrite, str]]:
     if Kinds(context).of(rows) is Kind.TENSOR:
         built = context.write.expr(template, rows)
         yield Rewrite("", {test: built}), context.write.code(built)
+
+
+# ---------------------------------------------------------------------- floats
+
+
+def _asked_of_tensors(context: Context) -> Iterator[tuple[Rewrite, str]]:
+    """`if math.isnan(x.item()):`, `if np.isfinite(float(x)):` → `if torch.isnan(x):`, `if torch.isfinite(x):`."""
+    test = context.site.decision
+    changes: dict[ast.AST, Any] = {}
+    for node in ast.walk(test) if test is not None else ():
+        if isinstance(node, ast.Call) and is_float_question(node) and len(node.args) == 1 and not node.keywords:
+            tensor = _tensor_read(context, node.args[0])
+            if tensor is not None:
+                operator = knowledge().float_questions[ast.unparse(node.func)]
+                changes[node] = context.write.expr("torch.{operator}({})", tensor, operator=operator)
+    if test is not None and changes:
+        yield Rewrite("", changes), context.write.code(context.write.replaced(test, changes))
+
+
+def _tensor_read(context: Context, number: ast.expr) -> ast.expr | None:
+    """The tensor that a float is read from: `x` of `x.item()`, of `float(x)`, and where it is handed over as it is."""
+    match number:
+        case ast.Call(func=ast.Attribute(attr="item", value=tensor), args=[]):
+            return tensor
+        case ast.Call(func=ast.Name(id="float"), args=[tensor], keywords=[]):
+            return _tensor_read(context, tensor)
+    return number if Kinds(context).of(number) is Kind.TENSOR else None
 
 
 # ---------------------------------------------------------------------- nothing

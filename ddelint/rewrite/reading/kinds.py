@@ -132,7 +132,7 @@ class Kinds:
             return Kind.STATIC
         if name == "item" and isinstance(node.func, ast.Attribute):
             return Kind.BOOL if self.dtype(node.func.value) == "bool" else Kind.NUMBER
-        if name in table.questions:
+        if name in table.questions or is_float_question(node):
             return Kind.BOOL
         if isinstance(node.func, ast.Name):
             if name in {"len", "int", "float", "round", "ord", "id"}:
@@ -275,6 +275,11 @@ def is_torch(node: ast.expr) -> bool:
         return False
     text = ast.unparse(node)
     return text.split(".")[0] == "torch" or text in {"F", "functional", "nn.functional"}
+
+
+def is_float_question(node: ast.Call) -> bool:
+    """Whether a call asks of one float what it is: `math.isnan(x)`."""
+    return isinstance(node.func, ast.Attribute) and ast.unparse(node.func) in knowledge().float_questions
 
 
 def tensor_argument(node: ast.Call) -> ast.expr | None:

@@ -97,6 +97,7 @@ class Knowledge:
     message_refused: frozenset[str]
     reductions: frozenset[str]
     boolean: frozenset[str]
+    float_questions: Mapping[str, str]
     integer: frozenset[str]
     accumulating: frozenset[str]
     of_floats: frozenset[str]

@@ -75,6 +75,9 @@ def test_one_element_more_where_there_may_be_nothing_to_choose_from(reduced: str
         ("len(y) < 2", "y.mean()", None),
         ("len(y) < 2", "(y + 1).std()", None),
         ("len(y) < 2", "x.std(1)", None),
+        # of one element these are zero
+        ("len(y) < 2", "y.var(unbiased=False)", None),
+        ("len(y) < 2", "y.std(correction=0)", None),
     ],
 )
 def test_one_element_more_where_what_spreads_has_only_one(test: str, reduced: str, expected: str | None) -> None:

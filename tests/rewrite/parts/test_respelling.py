@@ -73,6 +73,17 @@ def said(body: str, asking: str) -> str:
         ),
         ("if len([x, y]):\n    y = x + y\nreturn y", "len([x, y])", ""),
         (
+            "if not math.isfinite(total.item()):\n    y = x\nreturn y",
+            "math.isfinite(total.item())",
+            "if not torch.isfinite(total):\n    y = x\nreturn y\n? not torch.isfinite(total)",
+        ),
+        (
+            "return x if np.isnan(float(total)) or math.isinf(total) else y",
+            "np.isnan(float(total)) or math.isinf(total)",
+            "return x if torch.isnan(total) or torch.isinf(total) else y\n? torch.isnan(total) or torch.isinf(total)",
+        ),
+        ("if math.isnan(1 / 3):\n    y = x\nreturn y", "math.isnan(1 / 3)", ""),
+        (
             "y = x / n if (n := mode.sum().item()) else y\nreturn y",
             "n := mode.sum().item()",
             "n = mode.sum().item()\ny = x / n if n else y\nreturn y\n? n",
