@@ -29,6 +29,7 @@ from ddelint.rewrite.search import at_once
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.by_hand import rewritten_lines
 from ddelint.rewrite.search.history import History
+from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.reporting import diagnostics, doubts
 from ddelint.rewrite.search.rounds import MOST_RESTARTS, Outcome, Search, start_without, with_all_that_is_safe
 from ddelint.rewrite.search.steps import Key, State, Step, is_repeated, ordinary
@@ -1073,6 +1074,55 @@ def test_one_comparison_on_all_samples_tells_of_all_that_are_doubtful(moves: pyt
     assert "TOLD1(n > 4)" in written
     assert "TOLD1(m > 5)" in written
     assert {text.count("TOLD0(") for text in prover.whole} == {2, 0}
+
+
+class Telling(Prover):
+    """All samples take one side of what `merged5` decides, and tell of `merged7`."""
+
+    def compare(self, *asked: Any, **options: Any) -> Comparison:
+        overlay, decisions, *_ = asked
+        text = overlay.get(NAME, TEXT)
+        told = Mismatch("seed 3", True, "eager", "warning", "none", "one", base="seed 3")
+        sides = {decision.key: (3, 0 if decision.span.row == 5 else 2) for decision in decisions}
+        return Comparison(8, 8, True, sides, (told,) if "merged7" in text else ())
+
+
+def merged(*rows: int) -> State:
+    """The program with a safe fix in each of the rows."""
+    state = State(History({NAME: SourceFile(NAME, TEXT)}))
+    for row in rows:
+        span = Span(NAME, row, 8, row, 13)
+        candidate = Candidate(MERGE, Claim.RESTRUCTURED, "", (Edit(span, f"merged{row}(1 > 0)"),))
+        diagnostic, key = Diagnostic("DDE102", "", span), Key(NAME, row, 8, "", "truth")
+        state.history = state.history.add(candidate.edits, row)
+        decisions = (Decision(str(row), span),)
+        state.steps.append(Step(row, key, diagnostic, candidate, decisions, Applicability.SAFE, (), None))
+    return state
+
+
+def test_what_was_seen_from_one_side_and_what_is_told_of_others_is_known_at_once() -> None:
+    judging = Judging(asking(Telling()))
+    judging.unsettled.add(5)
+    doubtful = judging.doubtful(merged(5, 7))
+    assert [step.number for step, _ in doubtful] == [5, 7]
+    assert "no input made" in doubtful[0][1]
+    assert "warning differs" in doubtful[1][1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "unsettled", "doubted"),
+    [((5, 7), set(), True), ((5,), {5}, True), ((5,), set(), False), ((7,), set(), True)],
+)
+def test_a_doubted_program_is_known_before_it_is_compiled(
+    rows: tuple[int, ...], unsettled: set[int], doubted: bool
+) -> None:
+    begun = Begun()
+    known = side_by_side(Telling(), begun)
+    judging = Judging(known)
+    judging.unsettled |= unsettled
+    assert judging.is_doubted(merged(*rows)) == doubted
+    assert begun.targets == [("export",)]  # begun beside the comparison, and ended where it isn't wanted
+    assert begun.forgotten == doubted
 
 
 def test_no_program_is_sent_through_the_front_ends_twice() -> None:

@@ -213,23 +213,38 @@ class Judging:
         if not safe.steps:
             return []
         comparison = self.compare_whole(safe)
-        one_sided = [
-            (step, decision.key, unseen(decision, side, safe))
-            for step in safe.steps
-            if step.number in self.unsettled
-            for decision, side in verdict.unreached(comparison, step.decisions)
-        ]
-        if one_sided:
-            self.one_sided |= {key: reason for _, key, reason in one_sided}
-            return [(step, reason) for step, _, reason in one_sided]
-        return self._all_doubtful(safe, verdict.all_doubting(comparison))
+        one_sided = self._seen_from_one_side(safe, comparison)
+        self.one_sided |= {decision.key: unseen(decision, side, safe) for _, decision, side in one_sided}
+        found = [(step, unseen(decision, side, safe)) for step, decision, side in one_sided]
+        return self._all_doubtful(safe, found, verdict.all_doubting(comparison))
 
-    def _all_doubtful(self, safe: State, doubting: Sequence[Mismatch]) -> list[tuple[Step, str]]:
-        """Who answers for the first mismatch; and for each that is shown still once those who did are gone.
+    def is_doubted(self, safe: State) -> bool:
+        """Whether all samples show a safe fix to be less than safe, which is known sooner than what is compiled.
+
+        That is begun beside it, and ended where the program is not to stay.
+        """
+        self.expect_whole(safe)
+        self._asking.expect_verified(safe.history)
+        comparison = self.compare_whole(safe)
+        if not (verdict.doubting(comparison) or self._seen_from_one_side(safe, comparison)):
+            return False
+        self._asking.forget()
+        return True
+
+    def _seen_from_one_side(self, safe: State, comparison: Comparison) -> list[tuple[Step, Decision, str]]:
+        """The decisions of unsettled steps that all samples took one side of, with the other side."""
+        unsettled = [step for step in safe.steps if step.number in self.unsettled]
+        return [(step, *pair) for step in unsettled for pair in verdict.unreached(comparison, step.decisions)]
+
+    def _all_doubtful(
+        self, safe: State, found: list[tuple[Step, str]], doubting: Sequence[Mismatch]
+    ) -> list[tuple[Step, str]]:
+        """Whoever is `found` already; who answers for the first mismatch; and for each that is shown still once those
+        who did are gone.
 
         To leave the others for later would take another comparison on all samples for each.
         """
-        found: list[tuple[Step, str]] = []
+        safe = without(safe, [step for step, _ in found])
         told = []
         for shown in doubting:
             if found and not (safe.steps and self._is_still_shown(safe, shown)):

@@ -78,7 +78,7 @@ class Phase:
                 self._report_share(state)
                 self._at_once.fix(state, proposals)
                 continue
-            question = self._next_question(state)
+            question = self._next_question(state, may_begin_anew=fixing and not allow_unsafe and not late)
             if question is None:
                 return state
             key = key_of(state.history, question)
@@ -140,7 +140,7 @@ class Phase:
         asking = [q for q in self._asking.asked(state.history) if q.kind != "other"]
         return sum(key_of(state.history, question) not in state.given_up for question in asking)
 
-    def _next_question(self, state: State) -> Question | None:
+    def _next_question(self, state: State, *, may_begin_anew: bool) -> Question | None:
         questions = self._asking.asked(state.history)
         for question in questions:
             if question.kind == "other":
@@ -151,11 +151,11 @@ class Phase:
                 return question
         if asking and self._asking.forward_first and self._asking.may_ask_jointly() and self._seconds_left() > 0:
             self._asking.forward_first = False  # nothing is left to fix in the forward: what does its gradient ask?
-            return self._next_question(state)
+            return self._next_question(state, may_begin_anew=may_begin_anew)
         fixable = self._fixable(state, questions)
         if fixable is not None or asking or self._asking.trace(state.history).failure is not None:
             return fixable
-        return self._next_compiled_question(state)
+        return self._next_compiled_question(state, may_begin_anew=may_begin_anew)
 
     def _fixable(self, state: State, questions: Sequence[Question]) -> Question | None:
         """The first failure that is not data-dependent and that a move knows an answer to all the same."""
@@ -168,18 +168,21 @@ class Phase:
                 return question
         return None
 
-    def _next_compiled_question(self, state: State) -> Question | None:
+    def _next_compiled_question(self, state: State, *, may_begin_anew: bool) -> Question | None:
         """What only the front ends themselves ask, once the fake run asks nothing any more.
 
         What was rewritten is verified at once as it is to be in the end: a front end that asks does so before anything
         expensive, and what goes through has been verified. That is the program without the fixes that nothing needs,
         which the state keeps: one that turns out wrong may have made them so. What needs no fix is traced and lowered,
-        but not compiled.
+        but not compiled. Nor is a program with a doubted fix, where the search `may_begin_anew` without it.
         """
         if state.steps:
             needed = self._needed.of(state)
+            # what takes longest is not done for a program that does not stay
             if self._judging.is_wrong(needed, late=self._seconds_left() <= 0):
-                return None  # what takes longest is not done for a program that does not stay
+                return None
+            if may_begin_anew and self._judging.is_doubted(needed):
+                return None
             state.compilation = self._judging.verified(needed)
             asked = self._first_open(needed, state.compilation)
             if asked is not None:  # it is asked of that text
