@@ -6,6 +6,7 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 
 from ddelint.nouns.diagnostics import Question
@@ -21,10 +22,10 @@ from ddelint.verify.exporting import judge_export
 from ddelint.verify.inputs import variations
 from ddelint.verify.program import RECOMPILES, Program
 from ddelint.verify.reach import Rewinding
-from ddelint.verify.references import Reference, witnessed
+from ddelint.verify.references import Reference, patience_of, witnessed
 from ddelint.verify.replaying import the_row_early
 from ddelint.verify.running import Patience, run_sample
-from ddelint.verify.samples import IN_A_ROW, REQUIRING_GRAD
+from ddelint.verify.samples import IN_A_ROW, REQUIRING_GRAD, Sample
 
 _MOST_MISMATCHES = 6
 _ONE_WAY = 8
@@ -137,24 +138,25 @@ def eager_references(original: Entry, options: SessionOptions, samples: int, cou
     """The original in eager; at least up to the first input on which it returns, which is what will be traced."""
     started = perf_counter()
     any_returned = False
+    known: list[Reference] = []
     for number, sample in enumerate(variations(original, count, options.seed)):
         if sample.label == REQUIRING_GRAD:  # gradients nobody asked for: eager against eager has compared these
             continue
         spent = perf_counter() - started > min(_ORIGINAL_SECONDS, options.timeout / 10)
         if any_returned and (number >= samples or spent):
             return
-        patience = Patience(5.0, options.memory // 4)
+        patience = patience_of(known, options)
         calls = run_sample(original, sample, twice=False, patience=patience)
         if calls is not None:
             any_returned |= calls[0].returned
             twice = len(calls) > 1
-            yield Reference(
-                sample,
-                calls,
-                rerun=lambda entry, moved, twice=twice, patience=patience: run_sample(  # type: ignore[misc]
-                    entry, moved, twice=twice, patience=patience
-                ),
-            )
+            rerun = partial(_run_again, twice=twice, patience=patience)
+            known.append(Reference(sample, calls, rerun=rerun))
+            yield known[-1]
+
+
+def _run_again(entry: Entry, moved: Sample, *, twice: bool, patience: Patience) -> list[Outcome] | None:
+    return run_sample(entry, moved, twice=twice, patience=patience)
 
 
 def _in_a_row(original: Entry, references: Sequence[Reference]) -> Iterator[Reference]:

@@ -144,4 +144,4 @@ def witnessed(original: Entry, make: Callable[[], Made], of: Callable[[Made], Se
 def patience_of(references: Sequence[Reference], options: SessionOptions) -> Patience:
     """For a call on an input of our own making, as measured by the calls so far."""
     longest = max((call.seconds for reference in references for call in reference.calls), default=0.0)
-    return Patience(seconds=2.0 + 20.0 * longest, memory=options.memory // 4)
+    return Patience(seconds=0.5 + 20.0 * longest, memory=options.memory // 4)

@@ -13,6 +13,9 @@ from ddelint.verify.frozen import Constant
 from ddelint.verify.samples import Sample
 from ddelint.verify.stopwatch import WAITING
 
+_LEAST_PATIENCE = 0.2
+"""Share of its seconds that patience keeps."""
+
 
 @dataclass(frozen=True)
 class Patience:
@@ -20,6 +23,24 @@ class Patience:
 
     seconds: float
     memory: int
+
+
+class Overruns:
+    """How many inputs took more than patience allows in this process, and those that it was forked from.
+
+    A loop that never ends for one input (of NaN) does so for others that are made alike, and each costs all there is:
+    every one leaves less for the next.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def left_of(self, patience: Patience) -> float:
+        """The seconds that a call may take by now."""
+        return patience.seconds * max(_LEAST_PATIENCE, 1 / (1 + self.count))
+
+
+_overruns = Overruns()
 
 
 def run_sample(
@@ -45,9 +66,13 @@ def run_sample(
     if sample.declared or patience is None:
         return _run_sample(entry, sample, twice, before, between, once, sequel)
     try:
-        with limited(patience.seconds * (3 if twice else 1 + len(sequel)), patience.memory, waiting=WAITING):
+        seconds = _overruns.left_of(patience) * (3 if twice else 1 + len(sequel))
+        with limited(seconds, patience.memory, waiting=WAITING):
             outcomes = _run_sample(entry, sample, twice, before, between, once, sequel)
-    except (TooMuch, MemoryError):
+    except TooMuch:
+        _overruns.count += 1
+        return None
+    except MemoryError:
         return None
     error = outcomes[-1].error
     return None if error is not None and is_too_much(error.kind, error.message) else outcomes

@@ -15,8 +15,14 @@ from ddelint.rewrite.writing.rewrites import Expr, Part
 
 MEMBER = "({} == {}).any()"
 """What `element in tensor` asks (torch/_tensor.py, Tensor.__contains__), of the tensor and the element."""
+_FLOATS = frozenset(("float16", "bfloat16", "float32", "float64"))
+"""Types of numbers that are the same in double precision, which Python compares in."""
 _LEAST_PRECISION, _LEAST_EXPONENT = 256, 13
 """What the mantissa of bfloat16 and the exponent of float16 hold."""
+
+
+def _name(node: ast.expr) -> str:
+    return called(node) if isinstance(node, ast.Call) else ""
 
 
 class NotAPredicate(Exception):
@@ -157,10 +163,26 @@ class Truths:
         whole_numbers = all(self.kinds.dtype(item).startswith(("int", "uint")) for item in items)
         if items and (whole_numbers or self._is_exact(left, right)):
             return self._compared(read[0] or left, operator, read[1] or right)
+        if (
+            items
+            and all(self.kinds.dtype(item) in _FLOATS for item in items)
+            and "int" not in map(_name, (left, right))
+        ):
+            return self.write.operation(self._wide(read[0], left), operator, self._wide(read[1], right))
         return self.number(self._leaf(node) if whole else self._compared(left, operator, right))
 
     def _compared(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Expr:
         return self.write.operation(self._leaf(left), operator, self._leaf(right))
+
+    def _wide(self, item: ast.expr | None, node: ast.expr) -> Expr:
+        """A side of a comparison of floats: what is read from a tensor as Python has it, in double precision."""
+        if item is None:
+            return self._leaf(node)
+        return (
+            self._leaf(item)
+            if self.kinds.dtype(item) == "float64"
+            else self.write.expr("{}.double()", self._leaf(item))
+        )
 
     def _read(self, node: ast.expr) -> ast.expr | None:
         match node:

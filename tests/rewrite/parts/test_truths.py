@@ -63,12 +63,15 @@ def test_a_predicate_answers_as_its_test(test: str) -> None:
         ("s.item() > 1", "s > 1"),
         ("float(s) <= 0.5", "s <= 0.5"),
         ("0 != s.sum().item()", "0 != s.sum()"),
-        ("s.item() > 0.1", "torch.full((), s.item() > 0.1, dtype=torch.bool)"),
-        ("s.item() < 1e6", "torch.full((), s.item() < 1e6, dtype=torch.bool)"),
+        ("s.item() > 0.1", "s.double() > 0.1"),
+        ("s.item() < 1e6", "s.double() < 1e6"),
+        ("s.sum().item() < s.item() * 0.3", "s.sum().double() < s.item() * 0.3"),
         ("int(s) > 1", "torch.full((), int(s) > 1, dtype=torch.bool)"),
     ],
 )
-def test_a_float_that_is_read_is_compared_as_a_tensor_with_what_every_float_holds(test: str, expected: str) -> None:
+def test_a_float_that_is_read_is_compared_as_a_tensor_in_double_precision_where_its_own_does_not_hold_the_other(
+    test: str, expected: str
+) -> None:
     assert built(test) == expected
 
 
