@@ -69,7 +69,7 @@ def test_a_predicate_answers_as_its_test(test: str) -> None:
         ("int(s) > 1", "torch.full((), int(s) > 1, dtype=torch.bool)"),
     ],
 )
-def test_a_float_that_is_read_is_compared_as_a_tensor_in_double_precision_where_its_own_does_not_hold_the_other(
+def test_a_float_that_is_read_is_compared_as_a_tensor_in_double_precision_where_need_be(
     test: str, expected: str
 ) -> None:
     assert built(test) == expected
