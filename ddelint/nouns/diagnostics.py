@@ -295,7 +295,8 @@ class TypeFact:
     python_type: str = ""
     """The class's qualified name."""
     items: tuple[tuple[str, TypeFact], ...] = ()
-    """Key and type of each item of a small dictionary with names for keys, or sequence whose elements differ."""
+    """Key and type of each item of a small dictionary with names for keys, of a named tuple or dataclass, or of a
+    sequence whose elements differ."""
 
 
 def at_row(name: str, row: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any
@@ -53,12 +54,13 @@ def _describe(value: Any, role: str, deep: int) -> TypeFact:
         items = list(islice(list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value), _MOST_ELEMENTS))
         length = list.__len__(value) if isinstance(value, list) else tuple.__len__(value)
         element = _element(items) if deep else None
+        names = _names_of_fields(kind) or [""] * len(items)
         return TypeFact(
             kind="list" if isinstance(value, list) else "tuple",
             length=length,
             element=element,
             python_type=python_type,
-            items=_items([("", item) for item in items], length, deep) if element is None else (),
+            items=_items(list(zip(names, items)), length, deep) if element is None or any(names) else (),
         )
     if isinstance(value, dict):
         length = dict.__len__(value)
@@ -71,7 +73,21 @@ def _describe(value: Any, role: str, deep: int) -> TypeFact:
     if isinstance(value, bool | int | float | str):
         base = next(b for b in (bool, int, float, str) if isinstance(value, b))
         return TypeFact(kind=base.__name__, python_type=python_type)
-    return TypeFact(kind="callable" if callable(value) else "other", python_type=python_type)
+    fields = _names_of_fields(kind)
+    held = vars(value) if fields and hasattr(value, "__dict__") else {}
+    known = _items([(name, held[name]) for name in fields if name in held], len(fields), deep) if fields else ()
+    return TypeFact(kind="callable" if callable(value) else "other", python_type=python_type, items=known)
+
+
+def _names_of_fields(kind: type) -> list[str]:
+    """What a class that is nothing but a record calls its fields: a named tuple, a dataclass that takes them all."""
+    if issubclass(kind, tuple):
+        named = getattr(kind, "_fields", ())
+        return list(named) if type(named) is tuple and all(type(name) is str for name in named) else []
+    if not dataclasses.is_dataclass(kind):
+        return []
+    fields = dataclasses.fields(kind)
+    return [field.name for field in fields] if all(field.init for field in fields) else []
 
 
 def _items(items: Sequence[tuple[Any, Any]], length: int, deep: int) -> tuple[tuple[str, TypeFact], ...]:

@@ -12,6 +12,7 @@ import pytest
 from control_flow import INTEGERS, SCALAR, TENSOR, context_of, load, rewritten
 
 from ddelint.nouns.diagnostics import TypeFact
+from ddelint.rewrite.candidate import NotOffered
 from ddelint.rewrite.reading.knowledge import knowledge
 
 NUMBER = TypeFact("int", python_type="int")
@@ -139,6 +140,35 @@ def test_the_operator_gives_what_the_region_gives(name: str) -> None:
     outcomes += [outcome(load(candidates[-1].replace("torch.compiler.is_compiling()", "True")))]
     assert "custom_op" in candidates[-1]
     assert outcomes[0] == outcomes[1]
+
+
+RECORDS = {
+    "named tuple": "import typing\n\n\nclass Found(typing.NamedTuple):\n    rows: torch.Tensor\n    count: int",
+    "made by a function": "from collections import namedtuple\n\nFound = namedtuple('Found', ['rows', 'count'])",
+    "dataclass": "import dataclasses\n\n\n@dataclasses.dataclass\nclass Found:\n    rows: torch.Tensor\n    count: int",
+}
+
+
+@pytest.mark.parametrize("definition", RECORDS.values(), ids=RECORDS)
+def test_records_are_taken_apart_and_put_together(definition: str) -> None:
+    text = (
+        f"{IMPORTS}{definition}\n\n\ndef longest(x, t):\n    if t.tolist()[0] > 2:\n        return Found(x * 2, 1)\n"
+        "    k = int(t.max())\n    return Found(x + k, count=k)\n\n\n"
+        "def fn(norm, x, t):\n    found = longest(norm(x), t)\n    return found.rows * found.count\n"
+    )
+    record = TypeFact("tuple", python_type="model.Found", items=(("rows", TENSOR), ("count", NUMBER)))
+    facts = {"x": TENSOR, "t": INTEGERS, "return": record}
+    *_, last = rewritten("outline", context_of(text, "t.tolist()[0] > 2", facts, "DDE201"))
+    assert "return Found(rows=result_rows, count=result_count" in last
+    assert outcome(load(text)) == outcome(load(last.replace("torch.compiler.is_compiling()", "True")))
+
+
+def test_a_record_whose_class_has_no_name_in_the_file_stays_inside() -> None:
+    text = f"{IMPORTS}import made\n\n\ndef longest(x, t):\n    k = int(t.max())\n    return made.Found(x + k, k)\n"
+    record = TypeFact("tuple", python_type="made.Found", items=(("rows", TENSOR), ("count", NUMBER)))
+    context = context_of(text, "int(t.max())", {"x": TENSOR, "t": INTEGERS, "return": record}, "DDE201")
+    with pytest.raises(NotOffered, match=r"`made.Found\(x \+ k, k\)` cannot come out"):
+        rewritten("outline", context)
 
 
 def outcome(program: Callable[..., Any]) -> list[Any]:

@@ -37,6 +37,12 @@ from ddelint.sources.source import SourceFile
         ("for i in a:\n    if c:\n        break\nz = i", {"a", "c", "i"}),
         ("z = n if (n := x) > 0 else -n", {"x"}),
         ("z = n + (n if (n := x) > 0 else 1)", {"n", "x"}),
+        ("if (n := x) > 0 and n < 5:\n    y = n\nz = n", {"x"}),
+        ("while (n := step(x)) > 0:\n    x = x - n\ny = n", {"step", "x"}),
+        ("if c and (n := x) > 0:\n    y = n\nz = n", {"c", "n", "x"}),
+        ("if n > 0 and (n := x) > 0:\n    y = n", {"n", "x"}),
+        ("if (n := n + 1) > 0:\n    y = n", {"n"}),
+        ("if any((n := p) > 0 for p in a):\n    y = n", {"a", "any", "n"}),
     ],
 )
 def test_names_that_are_read_before_they_are_given(body: str, free: set[str]) -> None:

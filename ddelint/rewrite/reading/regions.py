@@ -7,7 +7,14 @@ import itertools
 from collections.abc import Iterator, Sequence, Set
 
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import called, changes_in_place, enclosing_block, names_read, names_written
+from ddelint.rewrite.reading.names import (
+    called,
+    changes_in_place,
+    enclosing_block,
+    names_read,
+    names_written,
+    position,
+)
 from ddelint.sources.source import SourceFile
 
 
@@ -127,7 +134,8 @@ def assigned_on_every_way(body: Sequence[ast.stmt]) -> set[str]:
     found: set[str] = set()
     for statement in body:
         match statement:
-            case ast.If(body=then, orelse=otherwise):
+            case ast.If(test=test, body=then, orelse=otherwise):
+                found |= _given_by(test)
                 arms = [assigned_on_every_way(arm) for arm in (then, otherwise) if not _leaves(arm)]
                 if arms:
                     found |= set.intersection(*arms)
@@ -226,12 +234,14 @@ def _collect_free(body: Sequence[ast.stmt], given: frozenset[str], free: set[str
         match statement:
             case ast.If(test=test, body=then, orelse=otherwise):
                 free |= _reads(test) - given
+                given |= _given_by(test)
                 ends = [(arm, _collect_free(arm, given, free)) for arm in (then, otherwise)]
                 staying = [names for arm, names in ends if not _leaves(arm)]
                 if staying:
                     given = frozenset.intersection(*staying)
             case ast.For(iter=head) | ast.While(test=head):
                 free |= _reads(head) - given
+                given |= _given_by(head)
                 bound = names_written(statement.target) if isinstance(statement, ast.For) else set()
                 _collect_free(statement.body, given | bound, free)
                 _collect_free(statement.orelse, given, free)
@@ -265,7 +275,37 @@ def _collect_free(body: Sequence[ast.stmt], given: frozenset[str], free: set[str
 
 
 def _reads(node: ast.AST) -> set[str]:
-    return names_read(node) - bound_inside([node]) - _bound_by_tests(node)
+    return names_read(node) - bound_inside([node]) - _bound_by_tests(node) - _read_behind(node)
+
+
+def _given_by(expression: ast.expr) -> set[str]:
+    """Names that an expression gives a value in any case: `n` of `(n := f(x)) > 0 and …`."""
+    match expression:
+        case ast.NamedExpr(target=target, value=value):
+            return {target.id} | _given_by(value)
+        case ast.BoolOp(values=[first, *_]):
+            return _given_by(first)
+        case ast.IfExp(test=test):
+            return _given_by(test)
+        case ast.Compare(left=left, comparators=[second, *_]):
+            return _given_by(left) | _given_by(second)
+        case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return set()
+    parts = (part for part in ast.iter_child_nodes(expression) if isinstance(part, ast.expr))
+    return set[str]().union(*map(_given_by, parts))
+
+
+def _read_behind(node: ast.AST) -> set[str]:
+    """Names that an expression gives a value before it reads them: `n` of `(n := f(x)) > 0 and n < 5`."""
+    if not isinstance(node, ast.expr):
+        return set()
+    known = _given_by(node)
+    for given in [inner for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr)]:
+        name, within = given.target.id, set(ast.walk(given.value))
+        reads = [read for read in ast.walk(node) if isinstance(read, ast.Name) and isinstance(read.ctx, ast.Load)]
+        if any(read.id == name and (position(read) < position(given) or read in within) for read in reads):
+            known.discard(name)
+    return known
 
 
 def _bound_by_tests(node: ast.AST) -> set[str]:

@@ -35,12 +35,22 @@ class Form:
     """Whether gradients may flow through it."""
     parts: tuple[Form, ...] = ()
     keys: tuple[str, ...] = ()
-    """Of a dictionary with these parts."""
+    """Of a dictionary, or of a record, with these parts."""
+    made_by: str = ""
+    """What a record (a named tuple, a dataclass) is an instance of."""
     constant: str = ""
     buffers: bool = False
     """Whether it is a module that holds any."""
     counted: bool = False
     """A Python number, or a list of them, that comes out in a tensor."""
+
+    @property
+    def classes(self) -> Iterator[str]:
+        """The classes of records that it is made of."""
+        if self.made_by:
+            yield self.made_by
+        for part in self.parts:
+            yield from part.classes
 
     @property
     def is_leaf(self) -> bool:
@@ -105,7 +115,10 @@ def _of_items(fact: TypeFact, way: Way) -> Form | None:
         value = types.pop() if len(types) == 1 else "object"
         return Form(f"dict[str, {value}]", parts=known, keys=tuple(key for key, _ in fact.items))
     if fact.python_type not in _SEQUENCES:
-        return None
+        names = tuple(key for key, _ in fact.items)
+        return (
+            Form("object", parts=known, keys=names, made_by=fact.python_type.rpartition(".")[2]) if all(names) else None
+        )
     inner = ", ".join(part.annotation for part in known)
     return Form(f"tuple[{inner}]" if fact.python_type == "tuple" else "list[object]", parts=known)
 
@@ -123,9 +136,12 @@ def leaves(write: Writer, form: Form, name: str, value: Part) -> Iterator[Leaf]:
         yield Leaf(name, write.expression(value), form.schema, form.floating)
         return
     for number, part in enumerate(form.parts):
-        key = write.string(form.keys[number]) if form.keys else str(number)
         said = form.keys[number] if form.keys and form.keys[number].isidentifier() else str(number + 1)
-        yield from leaves(write, part, f"{name}_{said}", write.expr("{}[{}]", value, key))
+        if form.made_by:
+            held = write.expr("{}.{field}", value, field=form.keys[number])
+        else:
+            held = write.expr("{}[{}]", value, write.string(form.keys[number]) if form.keys else str(number))
+        yield from leaves(write, part, f"{name}_{said}", held)
 
 
 def rebuilt(write: Writer, form: Form, given: Iterator[Part]) -> Expr:
@@ -139,6 +155,8 @@ def rebuilt(write: Writer, form: Form, given: Iterator[Part]) -> Expr:
             return write.expr("tuple({})", read) if form.annotation.startswith("tuple") else read
         return write.expr("tuple({})", value) if form.annotation.startswith("tuple") else value
     parts = [rebuilt(write, part, given) for part in form.parts]
+    if form.made_by:
+        return write.expr("{}({})", form.made_by, [write.keyword(key, part) for key, part in zip(form.keys, parts)])
     if not form.keys:
         return write.tuple(parts) if form.annotation.startswith("tuple") else write.expr("[{}]", parts)
     keys = write.tuple([write.string(key) for key in form.keys])
