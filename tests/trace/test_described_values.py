@@ -10,7 +10,7 @@ import torch
 
 from ddelint.trace.values import describe_value
 
-Named = namedtuple("Named", ["rows", "count"])  # noqa: PYI024  (users write it so)
+Named = namedtuple("Named", ["rows", "count"])
 
 
 @dataclasses.dataclass
