@@ -10,6 +10,7 @@ from functools import partial
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import NEUTRAL, Arm, ArmReader, NotMergeable, Target, Value, chosen_returns
 from ddelint.rewrite.parts.harmless import FLOATS, INTEGERS, harmless
+from ddelint.rewrite.parts.pieces import chosen_piece
 from ddelint.rewrite.parts.truths import Truths
 from ddelint.rewrite.reading.around import number_kind, read_elsewhere
 from ddelint.rewrite.reading.kinds import Kind, Kinds
@@ -147,9 +148,12 @@ class Merge:
         return Truths(self.context, device, self.assumed, names)
 
     def choose(self, test: Expr, first: Value, second: Value) -> Expr:
-        """`torch.where(test, first, second)`; the value itself where both are the same."""
+        """`torch.where(test, first, second)`; the value where both are the same, a piece where both are pieces."""
         if self.write.code(first.built) == self.write.code(second.built):
             return first.built
+        piece = chosen_piece(self.write, test, first.built, second.built)
+        if piece is not None:
+            return piece
         return self.write.expr("torch.where({}, {}, {})", test, *self._both(test, first, second))
 
     def _both(self, test: Expr, first: Value, second: Value) -> tuple[Expr, Expr]:

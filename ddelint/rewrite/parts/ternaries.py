@@ -10,6 +10,7 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.checks import Checks, Inexpressible
 from ddelint.rewrite.parts.harmless import FLOATS, harmless
 from ddelint.rewrite.parts.merge import device_of
+from ddelint.rewrite.parts.pieces import chosen_piece
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.kinds import Kinds
@@ -55,6 +56,9 @@ def merged_ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
         built = Truths(context, device_of(context, *arms), assumed).of(test)
         if numbers == {float}:
             yield chosen_by(test, {choice: write.expr(FLOATS, built, *arms)})
+        piece = chosen_piece(write, built, write.expression(arms[0]), write.expression(arms[1]))
+        if piece is not None:
+            yield chosen_by(test, {choice: piece})
         for safe, bounded in ways_to_protect(context):
             kept = [
                 harmless(context, arm, built, arm is choice.body, bounded=bounded) if safe else None for arm in arms

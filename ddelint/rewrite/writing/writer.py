@@ -91,9 +91,11 @@ class Writer(Pieces):
             return cst.ListComp(built.elt, built.for_in)
         return built if isinstance(built, (cst.ListComp, cst.List, cst.Tuple)) else self.expr("list({})", built)
 
-    def slice(self, lower: Part, upper: Part) -> cst.BaseSlice:
+    def slice(self, lower: Part | None, upper: Part | None) -> cst.BaseSlice:
         """`lower : upper`: a place among those that fill a subscript, or in the place of another one."""
-        built = cast(cst.Subscript, self.expr("_[{lower} : {upper}]", lower=lower, upper=upper))
+        bounds = {name: part for name, part in (("lower", lower), ("upper", upper)) if part is not None}
+        template = {2: "_[{lower} : {upper}]", 0: "_[:]"}.get(len(bounds), "_[: {upper}]" if upper else "_[{lower} :]")
+        built = cast(cst.Subscript, self.expr(template, **bounds))
         return built.slice[0].slice
 
     def string(self, text: str) -> cst.SimpleString:
