@@ -466,3 +466,50 @@ def test_names_for_something_else(tmp_path: Path, kind: str) -> None:
     way = "from .types import *\n"
     files = {"types.py": TYPES, "ops.py": function(f"def clean(x: {kind}) -> {kind}:", before=way)}
     assert rows(tmp_path, files) == []
+
+
+RECORDS = """\
+from dataclasses import dataclass
+from typing import List, NamedTuple, Optional
+import torch
+from torch import Tensor
+
+
+class Fit(NamedTuple):
+    shift: Tensor
+    scale: "torch.Tensor"
+
+
+@dataclass
+class Split:
+    parts: List[torch.Tensor]
+    names: Optional[list[str]] = None
+
+
+class Wider(Split):
+    pass
+
+
+class Job(NamedTuple):
+    name: str
+    rows: int
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "found"),
+    [
+        ("Fit", 1),
+        ('"Fit"', 1),
+        ("Optional[Split]", 1),
+        ("tuple[Tensor, Wider]", 1),
+        ("list[Wider]", 1),
+        ("Job", 0),
+        ("tuple[Fit, Job]", 0),
+        ("list[int]", 0),
+    ],
+)
+def test_functions_that_give_records_of_tensors(tmp_path: Path, kind: str, found: int) -> None:
+    way = "from .records import *\nfrom typing import Optional\n"
+    files = {"records.py": RECORDS, "ops.py": function(f"def clean(x: Tensor) -> {kind}:", before=way)}
+    assert len(rows(tmp_path, files)) == found

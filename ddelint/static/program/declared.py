@@ -63,6 +63,11 @@ class ClassOutline:
         return found
 
     @cached_property
+    def declared(self) -> frozenset[str]:
+        """The (dotted) names in what its attributes are declared to be, in its own body."""
+        return frozenset(name for names in declared_types(self._text, "").values() for name in names)
+
+    @cached_property
     def stored(self) -> dict[str, frozenset[str]]:
         """Attribute → the (dotted) names that stand where it is set and are not called there: `self.op = Fn.apply`."""
         found: dict[str, set[str]] = {}

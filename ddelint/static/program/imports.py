@@ -243,6 +243,20 @@ class Imports:
         others = known["arrays"] | known["union"] | known["optional"] | (known["anything"] if within else frozenset())
         return bool(tensors) and words <= tensors | others
 
+    def is_record_of_tensors(self, path: str, name: str) -> bool:
+        """Whether a name of a module is that of a class that declares attributes that are tensors, or of an heir."""
+        place = self.resolve(path, name)
+        if not isinstance(place, tuple):
+            return False
+        known = operators().annotations
+        types = known["tensor"] | known["mask"]
+        for ancestor in self.ancestors(*place):
+            outline = self.outline(ancestor[0]) if isinstance(ancestor, tuple) else None
+            cls = outline.classes.get(ancestor[1]) if outline is not None else None
+            if cls is not None and any(full.rpartition(".")[2] in types for full in cls.declared):
+                return True
+        return False
+
     # ---- classes
 
     def ancestors(self, path: str, name: str) -> Iterator[Reached | str]:

@@ -135,6 +135,8 @@ class _Reader:
         if self._say_tensor(words):
             return True
         named = words - _containers() - _MISSING
+        if named and all(self._is_record(word) for word in named):
+            return True
         return (
             not named <= operators().annotations["number"]
             if records and named
@@ -178,6 +180,10 @@ class _Reader:
             return True
         project = self._project
         return project is not None and any(project.names_tensors(self._path, word, within=True) for word in words)
+
+    def _is_record(self, word: str) -> bool:
+        """Whether a name of the file is a class of the project that declares tensors: a named tuple, a dataclass."""
+        return self._project is not None and self._project.is_record_of_tensors(self._path, word)
 
     def _handed_on(self, text: str, names: Collection[str]) -> Iterator[str]:
         """Those of the names that a function is given where it takes a tensor."""

@@ -109,8 +109,8 @@ def _table_method(
         if isinstance(key, Constant) and isinstance(key.value, (str, int, float, bool)):
             if key.value in receiver.entries:
                 return receiver.entries[key.value]
-            return UNKNOWN if receiver.element == UNKNOWN else receiver.element
-        return picked(receiver)
+            return _or_default(receiver.element, name, call)
+        return _or_default(picked(receiver), name, call)
     if name == "items":
         return Series("list", None, series((UNKNOWN, each), "tuple"))
     if name == "values":
@@ -122,6 +122,14 @@ def _table_method(
     if name == "update" and root is not None:
         assign_back(root, _updated(receiver, call), call.state)
     return UNKNOWN
+
+
+def _or_default(held: Value, name: str, call: Call) -> Value:
+    """What a key that may be missing gives: what the dict holds, or the default, which is None where none is given."""
+    if held == UNKNOWN or (name == "pop" and len(call.arguments) == 1):
+        return held
+    default = call.arguments[1] if len(call.arguments) > 1 else call.keywords.get("default", NONE)
+    return join(held, default)
 
 
 def _updated(table: Table, call: Call) -> Table:
