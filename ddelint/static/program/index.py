@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import deque
 from functools import cached_property
 
 from ddelint.knowledge.operators import dotted_name, operators, terminal_name
@@ -167,17 +168,23 @@ class Definitions:
         known = self._bases.get(cls)
         if known is None:
             found: dict[ClassInfo, None] = {}
-            waiting = [cls]
+            waiting = deque([cls])
             while waiting:
-                current = waiting.pop(0)
+                current = waiting.popleft()
                 if current in found:
                     continue
+                if not waiting and current in self._bases:
+                    found.update(dict.fromkeys(self._bases[current]))
+                    break
                 found[current] = None
-                for base in current.node.bases:
-                    if isinstance(base, ast.Name) and base.id in self.classes:
-                        waiting.append(self.classes[base.id])
+                waiting += self.parents(current)
             known = self._bases[cls] = tuple(found)
         return known
+
+    def parents(self, cls: ClassInfo) -> list[ClassInfo]:
+        """The classes of this file that a class names as its bases."""
+        names = (base.id for base in cls.node.bases if isinstance(base, ast.Name))
+        return [self.classes[name] for name in names if name in self.classes]
 
     def method(self, cls: ClassInfo, name: str) -> tuple[FunctionNode, ClassInfo] | None:
         """The method as the class inherits it, and the class that defines it."""

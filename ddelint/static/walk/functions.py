@@ -37,6 +37,7 @@ from ddelint.static.domain.values import (
     series,
 )
 from ddelint.static.program import compiling
+from ddelint.static.program.abstract import implementations
 from ddelint.static.walk import hints
 from ddelint.static.walk.evidence import gather
 from ddelint.static.walk.following import demanding
@@ -67,6 +68,8 @@ def invoke(
     seen = state.names if at_home else function.closure
     names = _parameters_of(walker, function, arguments, keywords, node)
     own = _is_own(function, node, state)
+    if own and not walker.quiet and isinstance(node, ast.Call):
+        _read_heirs_later(walker, function, arguments, keywords, state, node)
     signature: Signature | None = None
     if seen is None and not (own and state.attributes):
         signature = Signature(definition, names, walker.quiet > 0)
@@ -183,6 +186,31 @@ def _is_own(function: Function, node: ast.AST, state: State) -> bool:
     if isinstance(target.value, ast.Name):
         return target.value.id == "self"
     return isinstance(target.value, ast.Call) and terminal_name(target.value.func) == "super"
+
+
+def _read_heirs_later(
+    walker: Walker,
+    function: Function,
+    arguments: list[Value],
+    keywords: dict[str, Value],
+    state: State,
+    node: ast.Call,
+) -> None:
+    """What heirs define anew in the place of a method is read later, with these arguments.
+
+    Theirs is what runs where they inherit the function that calls it: as an entry of their own.
+    """
+    caller, bound, name = walker.frames[-1].node, function.bound, getattr(function.node, "name", "")
+    if not isinstance(bound, Instance) or not isinstance(caller, FunctionNode):
+        return
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != name or isinstance(node.func.value, ast.Call):
+        return
+    for heir, found in implementations(walker.index, bound.cls, name):
+        inherited = walker.index.method(heir, caller.name)
+        if inherited is not None and inherited[0] is caller and walker.index.is_module(heir):
+            theirs = Function(found[0], Instance(heir), None, heir)
+            names = _parameters_of(walker, theirs, arguments, keywords, node)
+            walker.following.postpone(theirs, _entry(None, names, False, state).copy())
 
 
 def _compile_time_constants(

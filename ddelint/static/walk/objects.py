@@ -63,8 +63,9 @@ def attribute_of(walker: Walker, owner: Value, node: ast.Attribute, state: State
         found = walker.index.method(owner.cls, name)
         if found is not None:
             others = implementations(walker.index, owner.cls, name) if is_abstract(found[0]) else []
-            if others:
-                return alternatives(_method_value(walker, other, Instance(cls), node, state) for cls, other in others)
+            theirs = alternatives(_method_value(walker, other, Instance(cls), node, state) for cls, other in others)
+            if theirs != UNKNOWN:
+                return theirs
             return _method_value(walker, found, owner, node, state)
         if name in operators().regions["record_methods"] and record_fields(walker, owner.cls) is not None:
             return Method(owner, name)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
+from ddelint.static.domain.constructed import Constructed
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
 from ddelint.static.domain.demands import Demand, Event, Parts
 from ddelint.static.domain.eager import concrete
@@ -74,6 +75,7 @@ class Walker:
         # what is remembered of the file's names, classes and functions
         self.globals: dict[str, Value] = {}
         self.attribute_tables: dict[ClassInfo, dict[str, Value]] = {}
+        self.constructed: dict[ClassInfo, Constructed] = {}
         self.fields_of_records: dict[ClassInfo, tuple[str, ...] | None] = {}
         self.tuples: dict[ClassInfo, bool] = {}
         self.evidence: dict[ast.AST, Evidence] = {}
