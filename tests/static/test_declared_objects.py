@@ -76,3 +76,59 @@ def test_what_an_object_is_declared_to_be(tmp_path: Path, declared: str, used: s
 )
 def test_what_says_nothing_of_the_object(tmp_path: Path, declared: str, used: str) -> None:
     assert rows(tmp_path, {"rules.py": RULES, "net.py": MODULE.format(declared=declared, used=used)}) == []
+
+
+KIT = (
+    RULES
+    + """\
+
+class Soft(Rule):
+    def pick(self, x: torch.Tensor):
+        return x if x.all() else x + 1
+
+RULES = {"hard": Rule, "soft": Soft}
+
+def build(name):
+    return Soft() if name == "soft" else Rule()
+"""
+)
+CHOSEN = """\
+import torch
+from torch import nn
+from kit.rules import RULES, Called, Rule, Soft, build
+
+HERE = {{"soft": Soft}}
+
+class Net(nn.Module):
+    def __init__(self, name, rule=None, **kwargs):
+        super().__init__()
+        {kept}
+
+    def forward(self, x):
+        return {used}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "used", "found"),
+    [
+        ("self.rule = RULES[name]()", "self.rule.pick(x)", 2),
+        ("self.rule = RULES.get(name, Rule)(**kwargs)", "self.rule.pick(x)", 2),
+        ("made = RULES[name]\n        self.rule = made()", "self.rule.pick(x)", 2),
+        ("self.made = RULES[name]", "self.made().pick(x)", 2),
+        ("self.rule = HERE[name]()", "self.rule.pick(x)", 1),
+        ("self.rule = build(name)", "self.rule.pick(x)", 2),
+        ("self.rules = [Rule(), Soft()]", "[rule.pick(x) for rule in self.rules]", 2),
+        ("self.rules = {n: made() for n, made in RULES.items()}", "self.rules[x.ndim].pick(x)", 2),
+        ("self.rule = rule if rule is not None else Soft()", "self.rule.pick(x)", 1),
+        ("self.rule = kwargs.get('rule', Soft())", "self.rule.pick(x)", 1),
+        ("self.name = name", "RULES[self.name]().pick(x)", 2),
+        ("self.rule = RULES[name]()", "self.rule.other(x)", 0),
+        ("self.rule = str(RULES)", "self.other.pick(x)", 0),
+        ("self.rule = 'Rule'", "self.rule.pick(x)", 0),
+        ("self.rule = kwargs['Soft']", "self.rule.pick(x)", 0),
+    ],
+)
+def test_an_object_of_one_of_several_classes(tmp_path: Path, kept: str, used: str, found: int) -> None:
+    files = {"rules.py": KIT, "net.py": CHOSEN.format(kept=kept, used=used)}
+    assert [name for name, _ in rows(tmp_path, files)] == ["rules.py"] * found

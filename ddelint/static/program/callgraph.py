@@ -9,14 +9,16 @@ that is mentioned counts as called: by its name, as what an attribute (`self.op 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ddelint.knowledge.operators import operators
 from ddelint.static.program import scan
-from ddelint.static.program.declared import ClassOutline, Outline
+from ddelint.static.program.declared import Outline
 from ddelint.static.program.drawing import Drawing
+from ddelint.static.program.held import Calls, Held
 from ddelint.static.program.imports import Imports, Reached
+from ddelint.static.program.inheritance import Inheritance
 
 CALLED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
 """A call of what goes by a (dotted) name."""
@@ -28,21 +30,6 @@ _REST_OF_CALL = re.compile(r"((?:\.[\w.]*+)?)\(")
 _PART_OF_NAME = re.compile(r"[\w.]")
 _WORD = re.compile(r"\w++")
 _SELF = ("self", "cls")
-
-
-@dataclass(frozen=True, slots=True)
-class _Calls:
-    """What one function calls."""
-
-    own: frozenset[str] = frozenset()
-    """Methods of its own object, or attributes that are called."""
-    parents: frozenset[str] = frozenset()
-    """`super().method`."""
-    held: frozenset[tuple[str, str]] = frozenset()
-    """`self.attribute.method`."""
-    handed: frozenset[str] = frozenset()
-    """Attributes of its own object that it may give to something, or pick one from."""
-    places: frozenset[Reached] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +50,17 @@ class CallGraph:
 
     def __init__(self, project: Imports) -> None:
         self._project = project
-        self._calls: dict[Reached, tuple[str, _Calls]] = {}
+        self._calls: dict[Reached, tuple[str, Calls]] = {}
         """By function, with the digest of the file that it was read in."""
         self._by_itself: dict[Reached, tuple[str, bool]] = {}
         """Likewise, whether its own text asks, or gives a mask."""
         self._drawing = Drawing()
-        self._chains: dict[Reached, tuple[tuple[Reached, ClassOutline], ...]] = {}
-        """See `_chain`; good for as long as the project notes what is consulted in the same place."""
-        self._noted = project.consulted
+        self._inheritance = Inheritance(project)
+        self._held = Held(project, self._inheritance)
+
+    def method_of(self, owner: Reached, name: str) -> set[Reached]:
+        """See Inheritance."""
+        return self._inheritance.method_of(owner, name)
 
     def of_class(self, path: str, name: str) -> tuple[set[str], set[Reached]]:
         """What the entry methods of a class reach: see `_walk`."""
@@ -85,7 +75,7 @@ class CallGraph:
         found: list[str] = []
         for name in sorted(self._calls_of_others(path)):
             place = self._project.resolve(path, name)
-            if not isinstance(place, tuple) or place[0] == path or self._is_class(place):
+            if not isinstance(place, tuple) or place[0] == path or self._project.is_class(place):
                 continue
             if self.may_ask(place):
                 found.append(f"{name}(")
@@ -98,11 +88,13 @@ class CallGraph:
             return set()
         if outline.stars:
             called = set(CALLED.findall(outline.text))
-            return {n for n in called if (first := n.partition(".")[0]) not in _SELF and self._is_ours(path, first)}
+            return {
+                n for n in called if (first := n.partition(".")[0]) not in _SELF and self._project.is_ours(path, first)
+            }
         text = outline.text
         found: set[str] = set()
         for name in outline.imports:
-            if name in _SELF or not self._is_ours(path, name):
+            if name in _SELF or not self._project.is_ours(path, name):
                 continue
             place = text.find(name)
             while place >= 0:  # a pattern that begins with any name takes three times as long
@@ -151,7 +143,7 @@ class CallGraph:
                 cls = (file, qualified.partition(".")[0])
                 waiting += [_Spot(spot.owner, name, elsewhere, caller=cls) for name in calls.own | calls.handed]
                 waiting += [_Spot(spot.owner, name, elsewhere, cls) for name in calls.parents]
-                held = self._held(spot.owner, calls)
+                held = self._held.of(spot.owner, calls)
             else:
                 held = set()
             if file != path:
@@ -168,7 +160,7 @@ class CallGraph:
         if spot.caller is None:
             return False
         owner = (place[0], place[1].partition(".")[0])
-        return owner != spot.caller and all(owner != ancestor for ancestor, _ in self._chain(spot.caller))
+        return owner != spot.caller and all(owner != ancestor for ancestor, _ in self._inheritance.chain(spot.caller))
 
     def _leads_somewhere(self, place: Reached) -> bool:
         calls = self._calls_of(place)
@@ -182,27 +174,11 @@ class CallGraph:
             outline = self._project.outline(path)
             return (path, spot.name) if outline is not None and spot.name in outline.functions else None
         behind = spot.behind is None
-        for place, cls in self._chain(spot.owner):
+        for place, cls in self._inheritance.chain(spot.owner):
             if behind and spot.name in cls.methods:
                 return place[0], f"{place[1]}.{spot.name}"
             behind = behind or place == spot.behind
         return None
-
-    def _chain(self, owner: Reached) -> tuple[tuple[Reached, ClassOutline], ...]:
-        """The class and those of the project that it inherits from, nearest first."""
-        if self._noted is not self._project.consulted:
-            self._noted = self._project.consulted
-            self._chains.clear()
-        if owner not in self._chains:
-            self._chains[owner] = tuple(self._inherited(owner))
-        return self._chains[owner]
-
-    def _inherited(self, owner: Reached) -> Iterator[tuple[Reached, ClassOutline]]:
-        for place in self._project.ancestors(*owner):
-            if isinstance(place, tuple):
-                outline = self._project.outline(place[0])
-                if outline is not None and place[1] in outline.classes:
-                    yield place, outline.classes[place[1]]
 
     def _text(self, place: Reached) -> str:
         outline = self._project.outline(place[0])
@@ -225,7 +201,7 @@ class CallGraph:
         cls = outline.classes.get(name)
         return cls is not None and method in cls.methods and cls.asks(method)
 
-    def _calls_of(self, place: Reached) -> _Calls:
+    def _calls_of(self, place: Reached) -> Calls:
         outline = self._project.outline(place[0])
         digest = "" if outline is None else outline.digest
         known = self._calls.get(place)
@@ -236,12 +212,12 @@ class CallGraph:
                 self._project.outline(target[0])  # what this rests on
         return known[1]
 
-    def _read(self, place: Reached) -> _Calls:
+    def _read(self, place: Reached) -> Calls:
         text = scan.without_prose(self._text(place).partition(":")[2])
         path = place[0]
         outline = self._project.outline(path)
         if outline is None or self._drawing.draws(place, outline, self._text(place)):
-            return _Calls()
+            return Calls()
         own: set[str] = set()
         held: set[tuple[str, str]] = set()
         places: set[Reached] = set()
@@ -249,8 +225,8 @@ class CallGraph:
         methods = set(_METHOD_OF_RESULT.findall(text))
         if ")(" in text:  # `Finder()(mask)`
             methods.add("__call__")
-        called = set(CALLED.findall(text))
-        places |= self._mentioned(path, outline, text, set(_WORD.findall(text)) - called)
+        called, words = set(CALLED.findall(text)), set(_WORD.findall(text))
+        places |= self._mentioned(path, outline, text, words - called)
         for name in sorted(called):
             parts = name.split(".")
             if parts[0] in _SELF:
@@ -259,131 +235,52 @@ class CallGraph:
                 elif len(parts) == 3:
                     held.add((parts[1], parts[2]))
                 continue
-            if not self._is_ours(path, parts[0]):
+            if not self._project.is_ours(path, parts[0]):
                 methods.add(parts[-1])
                 if parts[0] in outline.bound:
-                    places |= self._bound(path, parts[0])
+                    places |= self._held.bound(path, parts[0])
                 continue
             found = self._project.resolve(path, name)
             if isinstance(found, tuple):
-                (built if self._is_class(found) else places).add(found)
+                (built if self._project.is_class(found) else places).add(found)
             elif len(parts) > 1:
                 owner = self._project.resolve(path, ".".join(parts[:-1]))
-                if isinstance(owner, tuple) and self._is_class(owner):
-                    places |= self.method_of(owner, parts[-1])
+                if isinstance(owner, tuple) and self._project.is_class(owner):
+                    places |= self._inheritance.method_of(owner, parts[-1])
                 elif owner is None:
-                    places |= self._bound(path, parts[0])
+                    methods.add(parts[-1])
+                    places |= self._held.bound(path, parts[0])
             else:
-                places |= self._bound(path, name)
+                places |= self._held.bound(path, name)
+        if methods:
+            built.update(*(self._held.bound_classes(path, name) for name in words & self._bound_names(path, outline)))
         for cls in built:
             entries = operators().regions["entry_methods"] if self._project.is_module(*cls) is True else ()
             for method in methods.difference(entries):
-                places |= self.method_of(cls, method)
+                places |= self._inheritance.method_of(cls, method)
         parents, handed = frozenset(_PARENTS.findall(text)), frozenset(_HANDED.findall(text))
-        return _Calls(frozenset(own), parents, frozenset(held), handed, frozenset(places - {place}))
+        return Calls(frozenset(own), parents, frozenset(held), handed, frozenset(methods), frozenset(places - {place}))
+
+    def _bound_names(self, path: str, outline: Outline) -> set[str]:
+        """The names of a file that are bound to a value, here or where they are imported from."""
+        ours = (name for name in outline.imports if not name.islower() and self._project.is_ours(path, name))
+        return {*outline.bound, *(name for name in ours if self._project.resolve(path, name) is None)}
 
     def _mentioned(self, path: str, outline: Outline, text: str, names: set[str]) -> set[Reached]:
         """The functions that a function names and does not call: itself, or what a name of a module is bound to."""
         found: set[Reached] = set()
         for name in names & (outline.imports.keys() | outline.functions | outline.bound.keys()):
             if name in outline.bound:
-                found |= self._bound(path, name)
-            elif self._is_ours(path, name):
+                found |= self._held.bound(path, name)
+            elif self._project.is_ours(path, name):
                 place = self._project.resolve(path, name)
                 if place is None:
-                    found |= self._bound(path, name)
-                elif isinstance(place, tuple) and not self._is_class(place):
+                    found |= self._held.bound(path, name)
+                elif isinstance(place, tuple) and not self._project.is_class(place):
                     found.add(place)
                 elif isinstance(place, tuple):
                     applied = (method for method in operators().regions["autograd_calls"] if f"{name}.{method}" in text)
-                    found.update(*(self.method_of(place, method) for method in applied))
-        return found
-
-    def _bound(self, path: str, name: str) -> set[Reached]:
-        """The functions in what a name of a module is bound to."""
-        bound = self._project.bound(path, name)
-        return set() if bound is None else self._functions(*bound)
-
-    def _functions(self, path: str, names: Iterable[str]) -> set[Reached]:
-        """The functions among names of a file, and what `Function.apply` runs."""
-        found: set[Reached] = set()
-        for name in names:
-            first, _, method = name.rpartition(".")
-            if not self._is_ours(path, name.partition(".")[0]):
-                continue
-            place = self._project.resolve(path, name)
-            owner = self._project.resolve(path, first) if place is None and first else None
-            if isinstance(place, tuple) and not self._is_class(place):
-                found.add(place)
-            elif isinstance(owner, tuple) and self._is_class(owner):
-                found |= self.method_of(owner, method)
-        return found
-
-    def _is_ours(self, path: str, name: str) -> bool:
-        """Whether a name is of the file, or imported from one of the project's."""
-        outline = self._project.outline(path)
-        if outline is None:
-            return False
-        if name in outline.functions or name in outline.classes:
-            return True
-        imported = outline.imports.get(name)
-        if imported is None:
-            return bool(outline.stars) and name not in operators().builtins
-        return self._project.module(path, imported) is not None or (
-            self._project.module(path, imported, imported.name) is not None
-        )
-
-    def _is_class(self, place: Reached) -> bool:
-        outline = self._project.outline(place[0])
-        return outline is not None and place[1] in outline.classes
-
-    def method_of(self, owner: Reached, name: str) -> set[Reached]:
-        """A method that is called on a class, or on an object of it; of an autograd function, what `apply` runs."""
-        known = operators().regions
-        if name in known["autograd_calls"]:
-            bases = (place for place in self._project.ancestors(*owner) if isinstance(place, str))
-            if any(base in known["autograd_functions"] for base in bases):
-                return {
-                    (place[0], f"{place[1]}.{method}")
-                    for place, cls in self._chain(owner)
-                    for method in known["guessed_methods"]
-                    if method in cls.methods
-                }
-        for place, cls in self._chain(owner):
-            if name in cls.methods:
-                return {(place[0], f"{place[1]}.{name}")}
-        return set()
-
-    def _held(self, owner: Reached, calls: _Calls) -> set[Reached]:
-        """The methods of objects that the object holds, where its class says what they are."""
-        found: set[Reached] = set()
-        wanted = {attribute for attribute, _ in calls.held} | calls.own
-        for place, cls in self._chain(owner):
-            for attribute in sorted(wanted & cls.held.keys()):
-                for made in sorted(cls.held[attribute]):
-                    owned, _, method = made.partition(".")
-                    if owned != "self":
-                        found |= self._of_held(place[0], made, attribute, calls)
-                        continue
-                    makers = next((one for one in self._chain(owner) if method in one[1].methods), None)
-                    for name in sorted(makers[1].returned(method)) if makers is not None else ():
-                        found |= self._of_held(makers[0][0], name, attribute, calls) if makers is not None else set()
-            for attribute in (calls.own | calls.handed | {name for name, _ in calls.held}) & cls.stored.keys():
-                found |= self._functions(place[0], cls.stored[attribute])
-        return found
-
-    def _of_held(self, path: str, made: str, attribute: str, calls: _Calls) -> set[Reached]:
-        """What is called of an attribute that `made(…)` gave."""
-        target = self._project.resolve(path, made) if self._is_ours(path, made.partition(".")[0]) else None
-        if not isinstance(target, tuple) or not self._is_class(target):
-            return set()
-        found: set[Reached] = set()
-        module = self._project.is_module(*target) is True
-        for name, method in calls.held:
-            if name == attribute and not (module and method in operators().regions["entry_methods"]):
-                found |= self.method_of(target, method)
-        if attribute in calls.own and not module:
-            found |= self.method_of(target, "__call__")
+                    found.update(*(self._inheritance.method_of(place, method) for method in applied))
         return found
 
 

@@ -75,6 +75,14 @@ class ClassOutline:
             found.setdefault(attribute, set()).update(_MENTIONED.findall(value))
         return {attribute: frozenset(names) for attribute, names in found.items()}
 
+    @cached_property
+    def set_to(self) -> dict[str, frozenset[str]]:
+        """Attribute, or name of a method → the (dotted) names in all that it is set to, called there or not."""
+        found: dict[str, set[str]] = {}
+        for name, value in _STORED.findall(self._text):
+            found.setdefault(name, set()).update(_NAMED.findall(value))
+        return {name: frozenset(names) for name, names in found.items() if names}
+
     def returned(self, method: str) -> frozenset[str]:
         """The (dotted) names of what a method calls to make what it returns."""
         return frozenset(name for line in _RETURNED.findall(self.methods[method]) for name in _MADE.findall(line))
@@ -103,6 +111,7 @@ _STORED = re.compile(
 _BOUND = re.compile(r"\n(\w++)(?::[^=\n]{0,300}+| )(?<= )= (\{[^}]{0,4000}+\}|\[[^\]]{0,4000}+\]|[^\n]++)")
 """Likewise a name of the module."""
 _MENTIONED = re.compile(r"(?<![\w.\"'])([A-Za-z_][\w.]*+)(?![\w.(\"'])")
+_NAMED = re.compile(r"(?<![\w.\"'])([A-Za-z_][\w.]*+)(?![\"'])")
 _RETURNED = re.compile(r"\breturn ([^\n]++)")
 _MADE = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
 
@@ -220,6 +229,10 @@ class Outline:
             end = _NEXT_STATEMENT.search(self.text, header if header > 0 else match.end())
             found[match.group(1)] = self.text[match.start() : end.start() + 1 if end else None]
         return found
+
+    def called(self, function: str) -> frozenset[str]:
+        """The names that a module-level function calls."""
+        return frozenset(_MADE.findall(scan.without_prose(self.function_texts.get(function, ""))))
 
     def asks(self, function: str) -> bool:
         """Whether the text of a module-level function may read or demand data."""

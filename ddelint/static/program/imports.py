@@ -259,6 +259,23 @@ class Imports:
 
     # ---- classes
 
+    def is_ours(self, path: str, name: str) -> bool:
+        """Whether a name is of the file, or imported from one of the project's."""
+        outline = self.outline(path)
+        if outline is None:
+            return False
+        if name in outline.functions or name in outline.classes:
+            return True
+        imported = outline.imports.get(name)
+        if imported is None:
+            return bool(outline.stars) and name not in operators().builtins
+        return self.module(path, imported) is not None or (self.module(path, imported, imported.name) is not None)
+
+    def is_class(self, place: Reached) -> bool:
+        """Whether what a name stands for is a class."""
+        outline = self.outline(place[0])
+        return outline is not None and place[1] in outline.classes
+
     def ancestors(self, path: str, name: str) -> Iterator[Reached | str]:
         """A class and what it inherits from, nearest first: definitions, and names outside of the project."""
         waiting: list[Reached | str] = [(path, name)]

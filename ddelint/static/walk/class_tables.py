@@ -26,7 +26,8 @@ def attribute_table(walker: Walker, cls: ClassInfo, name: str) -> Value:
     """What `instance.name` holds; UNKNOWN where the class doesn't say."""
     if cls not in walker.attribute_tables:
         for one in reversed(_unknown_lineage(walker, cls)):
-            _fill(walker, one)
+            if one not in walker.attribute_tables:  # a constructor may have asked
+                _fill(walker, one)
     return walker.attribute_tables[cls].get(name, UNKNOWN)
 
 
