@@ -108,7 +108,7 @@ def alternatives(values: Iterable[Value]) -> Value:
                 options.append(option)
     if not options or len(options) > MOST_ALTERNATIVES:
         return UNKNOWN
-    if UNKNOWN in options and not any(isinstance(option, (Function, Partial)) for option in options):
+    if UNKNOWN in options and not any(isinstance(option, (Function, Partial, Instance)) for option in options):
         return UNKNOWN
     return options[0] if len(options) == 1 else Alternatives(tuple(options))
 

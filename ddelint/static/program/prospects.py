@@ -83,10 +83,12 @@ class Prospects:
     def _called_by(self, number: int) -> list[str]:
         """By what names a function is called: `Round.apply` runs the `forward` of a class `Round`."""
         function = self._functions[number]
-        if function.name not in operators().regions["guessed_methods"]:
+        if function.name != "__call__" and function.name not in operators().regions["guessed_methods"]:
             return [function.name]
         header = self._text.rfind("\nclass ", 0, function.start) + len("\nclass ")
         named = _WORD.match(self._text, header)
+        if function.name == "__call__":  # an object is called by the name of what holds it
+            return [named[0]] if named else []
         calls = sorted(operators().regions["autograd_calls"])
         return [f"{named[0]}.{call}" for call in calls if f"{named[0]}.{call}" in self._text] if named else []
 
