@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from ddelint.errors import DdelintError
-from ddelint.report.model import Report, Silence
+from ddelint.report.model import ALL_PASSED, Report, Silence
 from ddelint.settings import config
 from ddelint.settings.layers import with_layers
 from ddelint.settings.options import CheckOptions, Mode
@@ -52,10 +52,6 @@ def options_of(words: Sequence[str]) -> tuple[list[str], CheckOptions] | None:
 
 def _text(report: Report) -> str | None:
     said = (report.diagnostics, report.notes, report.warnings, report.hints, report.errors)
-    if any(said):
+    if any(said) or not report.files_checked or report.entries:
         return None
-    from ddelint.report import closing
-    from ddelint.report.style import for_stream
-
-    lines = closing.summary(report, for_stream(sys.stdout, "auto"), False, "ddelint check")
-    return "".join(f"{line}\n" for line in lines)
+    return f"{ALL_PASSED}\n"

@@ -14,7 +14,6 @@ it. Neither can be chosen, so a cache that came with a repository, an archive or
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import sys
@@ -29,6 +28,11 @@ from ddelint.knowledge import extensions
 from ddelint.knowledge.folder import rules_folder
 from ddelint.system.files import OwnFolder
 from ddelint.version import VERSION
+
+try:
+    from _blake2 import blake2b  # hashlib gives the same one, and loads OpenSSL for it
+except ImportError:
+    from hashlib import blake2b
 
 RACY = 2 * 10**9
 """Nanoseconds: a file changed so shortly before it was looked at may change again without a new time."""
@@ -61,7 +65,7 @@ def content_of(data: bytes, stamp: Stamp | None) -> Content:
     """What to remember of a file that held `data`, with the stamp that it had just before it was read."""
     if stamp is not None and time.time_ns() - stamp[1] < RACY:
         stamp = None
-    return Content(hashlib.blake2b(data, digest_size=16).hexdigest(), stamp)
+    return Content(blake2b(data, digest_size=16).hexdigest(), stamp)
 
 
 class Cache:
@@ -170,7 +174,7 @@ class Cache:
 
     def _place(self, folder: str) -> tuple[str, str]:
         """Folder and name of the file that holds what is known of a folder of sources."""
-        key = hashlib.blake2b(digest_size=16)
+        key = blake2b(digest_size=16)
         for part in (self._salt, folder):
             key.update(part.encode(errors="surrogateescape") + b"\0")
         name = key.hexdigest()
@@ -298,7 +302,7 @@ def _fingerprint() -> str:
     code = sorted(stamps(folders))
     others = sorted((str(path), *stamp_of(str(path))) for path in extensions.files())
     made_by = json.dumps([VERSION, sys.version_info[:3], code, others])
-    return hashlib.blake2b(made_by.encode(), digest_size=16).hexdigest()
+    return blake2b(made_by.encode(), digest_size=16).hexdigest()
 
 
 def stamps(folders: Iterable[str]) -> Iterator[tuple[str, int, int]]:

@@ -20,11 +20,8 @@ from ddelint.system.files import read_regular, read_toml
 
 GROUP = "ddelint.rules"
 """The group of entry points whose values name packages: the TOML files in their folders are read."""
-CODE = re.compile(r"(?!DDE\d)[A-Z]{2,12}\d{1,4}")
-"""What a rule of somebody else's may be called."""
 
 _METADATA = (".dist-info", ".egg-info")
-_VALUE = re.compile(r"^[ \t]*+[\w.-]++[ \t]*+=[ \t]*+([\w.]++)", re.MULTILINE)
 _named: dict[Path, tuple[int, int]] = {}
 """File → size and time of its last change, of what configurations have named."""
 _emptied: list[Callable[[], None]] = []
@@ -97,7 +94,7 @@ def tables() -> Mapping[Path, dict[str, Any]]:
             raise ExtensionError(f"{path}: {error}") from None
         if "code" in table:
             code = table["code"]
-            if not isinstance(code, str) or not CODE.fullmatch(code):
+            if not isinstance(code, str) or not re.fullmatch(r"(?!DDE\d)[A-Z]{2,12}\d{1,4}", code):
                 raise ExtensionError(f"{path}: `code` must be capitals and digits (ACME001), and DDE is ddelint's own")
             if code in owners and found[owners[code]] != table:  # a copy in another project is the same rule
                 raise ExtensionError(f"{path}: {code} is the rule of {owners[code]} already")
@@ -142,7 +139,7 @@ def _values() -> Iterator[str]:
                 continue
             if heading in text:
                 section = text.partition(heading)[2].partition("\n[")[0]
-                yield from _VALUE.findall(section)
+                yield from re.findall(r"^[ \t]*+[\w.-]++[ \t]*+=[ \t]*+([\w.]++)", section, re.MULTILINE)
 
 
 def _folder(name: str) -> Path:

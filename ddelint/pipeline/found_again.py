@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from ddelint.pipeline.choosing import chosen
 from ddelint.pipeline.gathering import Run, static_findings, unsilenced
-from ddelint.sources.source import SourceFile
 
 if TYPE_CHECKING:
     from ddelint.nouns.diagnostics import Diagnostic
+    from ddelint.sources.source import SourceFile
 
 
 def found_again(

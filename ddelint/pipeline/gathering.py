@@ -13,13 +13,13 @@ from ddelint.errors import DdelintError
 from ddelint.report.model import Progress
 from ddelint.settings.discovery import STDIN, Discovered, DiscoveryError, is_left_out, python_files
 from ddelint.settings.options import CheckOptions
-from ddelint.sources.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
     from ddelint.nouns.diagnostics import Diagnostic, Fix, Span
     from ddelint.nouns.readings import Reading
     from ddelint.pipeline.caches import Caches
     from ddelint.rewrite.search.history import History
+    from ddelint.sources.source import SourceFile
     from ddelint.static.program.project import Project
     from ddelint.static.program.survey import Asked
 
@@ -28,7 +28,7 @@ class PipelineError(DdelintError):
     """What keeps the tool from doing its work; the message is one line for the user (exit code 2)."""
 
 
-class Sources(Mapping[str, SourceFile]):
+class Sources(Mapping[str, "SourceFile"]):
     """The files under the given PATHs, read when they are first asked for, parsed when their tree is."""
 
     def __init__(self, roots: Sequence[str], given: Mapping[str, SourceFile]) -> None:
@@ -58,6 +58,8 @@ class Sources(Mapping[str, SourceFile]):
     def _try(self, filename: str) -> SourceFile | None:
         if not any(filename == root or filename.startswith(root.rstrip(os.sep) + os.sep) for root in self._roots):
             return None
+        from ddelint.sources.source import SourceError, SourceFile  # a call over files that are known reads none
+
         try:
             return SourceFile.read(Path(filename))
         except (OSError, SourceError):
@@ -115,6 +117,8 @@ class Run:
 
     def _text(self, filename: str) -> SourceFile | None:
         """A file that is looked at for once: `sources` keeps what it reads."""
+        from ddelint.sources.source import SourceError, SourceFile
+
         if self.options.stdin is not None:
             return self.sources.get(filename)
         try:
@@ -153,6 +157,8 @@ def read_files(files: Sequence[Path], paths: Sequence[str], run: Run) -> list[So
 
     A file that does not parse is left out: the static pass reports it.
     """
+    from ddelint.sources.source import SourceError, SourceFile
+
     readable = []
     named = named_files(paths)
     for path in files:

@@ -7,13 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ddelint.nouns.levels import Applicability
-from ddelint.nouns.merge import merge
 from ddelint.pipeline.choosing import chosen
-from ddelint.pipeline.found_again import found_again
 from ddelint.pipeline.gathering import Run, unsilenced
-from ddelint.report.diff import unified_diff
 from ddelint.report.model import Report
-from ddelint.sources.source import SourceFile
 
 if TYPE_CHECKING:
     from ddelint.nouns.diagnostics import Diagnostic, Evidence
@@ -31,7 +27,11 @@ def report(run: Run, *, files: int) -> Report:
         from ddelint.rewrite.static_fixes import with_static_fixes
 
         static = with_static_fixes(static, run.sources, _proven(run.traced, static))
-    findings = merge(static, [d for d in run.traced if not _is_known(d, static)])
+    findings = [*static, *(d for d in run.traced if not _is_known(d, static))]
+    if findings:
+        from ddelint.nouns.merge import merge  # what a clean file needs none of is loaded where it is used
+
+        findings = merge(static, findings[len(static) :])
     findings = _apply_suppressions(findings, run)
     findings = [d for d in findings if chosen(d, options)]
     if options.baseline is not None or options.write_baseline is not None:
@@ -56,6 +56,8 @@ def report(run: Run, *, files: int) -> Report:
         before = run.sources[filename]
         if text == before.text:
             continue
+        from ddelint.report.diff import unified_diff
+
         rewritten[filename] = text
         if options.diff_base is not None:
             changed_rows[filename] = changed_lines.rows_of(filename, run)
@@ -130,6 +132,9 @@ def _after_writing(findings: Sequence[Diagnostic], rewritten: Mapping[str, str],
             reported.append(replace(finding, fixed=True))
         elif finding.origin != ("static",):
             reported.append(_still_open(finding, run))
+    from ddelint.pipeline.found_again import found_again
+    from ddelint.sources.source import SourceFile
+
     for filename, text in rewritten.items():
         source = SourceFile(filename, text, run.sources[filename].encoding)
         known = [finding.span for finding in reported if not finding.fixed and finding.span.filename == filename]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ddelint.nouns.levels import Applicability, Severity
 from ddelint.report.diff import shown_path
-from ddelint.report.model import Report
+from ddelint.report.model import ALL_PASSED, Report
 from ddelint.report.moved import row_now
 from ddelint.report.style import Style, words
 
@@ -31,7 +31,7 @@ def summary(report: Report, style: Style, unsafe_fixes: bool, command: str, argu
             yield "Nothing was checked."
         elif not fixed and not report.errors:
             ran = f" Ran {', '.join(report.entries)}." if report.entries else ""
-            yield style.paint("All checks passed!", "good") + ran
+            yield style.paint(ALL_PASSED, "good") + ran
     elif report.writes:
         yield f"{_count(remaining)} left in {_plural(_files(remaining), 'file')}:"
         yield from _left(report, unsafe_fixes, command, arguments)

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+ALL_PASSED = "All checks passed!"
+"""What a call says that found nothing."""
+
 if TYPE_CHECKING:
     from ddelint.nouns.diagnostics import Applicability, Diagnostic
 

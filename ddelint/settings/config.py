@@ -33,7 +33,6 @@ OWN_FILE, SHARED_FILE = CONFIGURATIONS
 MOST_EXTENDED = 20
 """Configurations on top of each other."""
 _SIZE = r"\w++(?:\[[^\[\],]*+\]|\.[^\W\d]\w*+)*\.\d+"  # tokens.0, batch['tokens'].0
-_UNBACKED = re.compile(rf"none|all|{_SIZE}(?:,\s*+{_SIZE})*")
 
 
 class ConfigError(DdelintError):
@@ -115,7 +114,7 @@ def targets(texts: Iterable[str], where: str) -> tuple[str, ...]:
 
 def unbacked(text: str, where: str) -> str:
     """Check `none`, `all` or `NAME.DIM,…`; blanks are dropped. Raises ConfigError for anything else."""
-    if not _UNBACKED.fullmatch(text.strip()):
+    if not re.fullmatch(rf"none|all|{_SIZE}(?:,\s*+{_SIZE})*", text.strip()):
         raise ConfigError(f"{where}: `{text}` is neither `none`, `all` nor NAME.DIM,…")
     return re.sub(r",\s++", ",", text.strip())
 

@@ -9,7 +9,7 @@ import ast
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ddelint.nouns.diagnostics import Span
+from ddelint.nouns.spans import Span
 from ddelint.sources.source import SourceFile
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda

@@ -7,18 +7,20 @@ import contextlib
 import gc
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
-from ddelint.nouns.diagnostics import Diagnostic
 from ddelint.sources.parsing import same_depth
 from ddelint.sources.source import SourceFile
 from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.program.outline import OutlinedSource, outlined
 from ddelint.static.program.regions import FileIndex
 from ddelint.static.program.scan import might_matter
-from ddelint.static.report import findings
-from ddelint.static.report.given_up import nested_too_deep, not_parsed, out_of_steps
+from ddelint.static.report import patterns
 from ddelint.static.walk.interpreter import Interpreter
 from ddelint.static.walk.walker import BudgetError
+
+if TYPE_CHECKING:
+    from ddelint.nouns.diagnostics import Diagnostic
 
 __all__ = ["check_index", "check_source", "might_matter"]
 
@@ -39,10 +41,26 @@ def check_source(source: SourceFile, *, assume_compiled: bool = False) -> list[D
 def check_index(index: FileIndex, *, assume_compiled: bool = False) -> list[Diagnostic]:
     """As `check_source`, of a file whose definitions have been looked up. Raises SourceError."""
     with _no_collection(), same_depth():
-        found = [*findings.of_patterns(index, assume_compiled), *_undecidable(index, assume_compiled)]
-    if isinstance(index.source, OutlinedSource):
+        found = [*_shown(index, assume_compiled), *_undecidable(index, assume_compiled)]
+    if isinstance(index.source, OutlinedSource) and index.source.too_deep:
+        from ddelint.static.report.given_up import not_parsed
+
         found += [not_parsed(index.source, node) for node in index.source.too_deep]
-    return findings.each_once(found)
+    if found:
+        from ddelint.static.report.findings import each_once
+
+        found = each_once(found)
+    return found
+
+
+def _shown(index: FileIndex, assume_compiled: bool) -> list[Diagnostic]:
+    """What the text of the file shows. What makes findings is loaded where there are any: most files are clean."""
+    places = list(patterns.places(index, assume_compiled))
+    if not places:
+        return []
+    from ddelint.static.report.findings import of_places
+
+    return of_places(index.source, places)
 
 
 @contextlib.contextmanager
@@ -66,7 +84,11 @@ def _undecidable(index: FileIndex, assume_compiled: bool) -> list[Diagnostic]:
             given_up += _read(interpreter, root.node, partial(interpreter.run, root))
     while (late := interpreter.following.late(index)) is not None:
         given_up += _read(interpreter, late[0].node, partial(interpreter.run_late, *late))
-    found = findings.of_events(source, interpreter.events, interpreter.invariants)
+    found: list[Diagnostic] = []
+    if interpreter.events:
+        from ddelint.static.report.findings import of_events
+
+        found = of_events(source, interpreter.events, interpreter.invariants)
     interpreter.release()
     return [*found, *given_up]
 
@@ -78,6 +100,10 @@ def _read(
     try:
         interpret()
     except RecursionError:
+        from ddelint.static.report.given_up import nested_too_deep
+
         yield nested_too_deep(interpreter.source, node, interpreter.row)
     except BudgetError:
+        from ddelint.static.report.given_up import out_of_steps
+
         yield out_of_steps(interpreter.source, node, interpreter.row, interpreter.granted)

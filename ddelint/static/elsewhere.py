@@ -34,9 +34,10 @@ from ddelint.static.domain.values import (
     Value,
     replace,
 )
+from ddelint.static.program.context import Context
 from ddelint.static.program.imports import Consulted, forget
 from ddelint.static.program.outline import outlined
-from ddelint.static.program.project import Context, Project
+from ddelint.static.program.project import Project
 from ddelint.static.program.regions import FileIndex
 from ddelint.static.walk.following import demanding, gives_data, gives_tensors, has_rank
 from ddelint.static.walk.interpreter import Interpreter

@@ -15,7 +15,8 @@ from ddelint.static.program.survey import Asked, Survey, survey
 
 if TYPE_CHECKING:  # a file without findings needs none of them
     from ddelint.nouns.diagnostics import Diagnostic
-    from ddelint.static.program.project import Project, Returns
+    from ddelint.static.program.context import Returns
+    from ddelint.static.program.project import Project
 
 
 def read(
@@ -61,8 +62,8 @@ def _findings(
             return ()
         # a single file that says nothing of torch needs none of them, and what the cache knows no interpreter
         from ddelint.static.checks import check_index
+        from ddelint.static.program.context import Context
         from ddelint.static.program.outline import OutlinedSource, may_compile, outlined
-        from ddelint.static.program.project import Context
         from ddelint.static.program.prospects import Prospects
         from ddelint.static.program.regions import FileIndex
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +9,11 @@ from functools import cached_property
 
 from ddelint.static.program import scan
 from ddelint.static.program.typed import declared_types
+
+try:
+    from _blake2 import blake2b  # hashlib gives the same one, and loads OpenSSL for it
+except ImportError:
+    from hashlib import blake2b
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,4 +251,4 @@ class Outline:
 
 def digest_of(data: bytes) -> str:
     """What stands for a file's content."""
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return blake2b(data, digest_size=16).hexdigest()

@@ -10,8 +10,8 @@ from functools import cached_property
 from ddelint.knowledge.operators import dotted_name, operators, terminal_name
 from ddelint.sources.source import DeferredBody, SourceFile
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
+from ddelint.static.program.context import Context
 from ddelint.static.program.outline import OutlinedSource
-from ddelint.static.program.project import Context
 
 _BLOCKS: dict[type[ast.stmt], tuple[str, ...]] = {
     **dict.fromkeys((ast.If, ast.For, ast.AsyncFor, ast.While), ("body", "orelse")),

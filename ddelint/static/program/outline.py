@@ -11,7 +11,7 @@ from functools import cache, cached_property, partial
 
 from ddelint.knowledge import extensions
 from ddelint.knowledge.operators import operators
-from ddelint.nouns.diagnostics import Span
+from ddelint.nouns.spans import Span
 from ddelint.sources.parsing import TOO_DEEP, parse
 from ddelint.sources.source import DeferredBody, SourceError, SourceFile
 from ddelint.static.domain.definitions import FunctionNode

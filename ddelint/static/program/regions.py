@@ -11,9 +11,9 @@ from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.sources.source import SourceFile, descend
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode, Root
 from ddelint.static.program import compiling
+from ddelint.static.program.context import Context
 from ddelint.static.program.index import Definitions
 from ddelint.static.program.outline import Body, OutlinedSource, functions_in, may_compile
-from ddelint.static.program.project import Context
 from ddelint.static.program.prospects import Prospects
 
 

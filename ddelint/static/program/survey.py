@@ -18,8 +18,9 @@ from ddelint.static.program.public import in_package, public_functions
 from ddelint.static.program.scan import holds_comments, may_be_compiled, may_read, tests_one_of
 
 if TYPE_CHECKING:  # a single file that says nothing of torch needs none of them
+    from ddelint.static.program.context import Context
     from ddelint.static.program.imports import Reached
-    from ddelint.static.program.project import Context, Project
+    from ddelint.static.program.project import Project
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ddelint.nouns.diagnostics import Span
+from ddelint.nouns.spans import Span
 from ddelint.sources.source import SourceFile, descend
 from ddelint.static.domain.demands import Event
 from ddelint.static.domain.masks import named_a_mask

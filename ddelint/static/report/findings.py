@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+from collections.abc import Iterable
 from functools import lru_cache
 
 from ddelint.knowledge import catalog, extensions
@@ -14,8 +15,7 @@ from ddelint.sources.source import SourceFile, descend
 from ddelint.static.domain.demands import Event
 from ddelint.static.domain.invariants import Invariants
 from ddelint.static.domain.values import Tensor, Unbacked, Value
-from ddelint.static.program.regions import FileIndex
-from ddelint.static.report import breadcrumbs, patterns
+from ddelint.static.report import breadcrumbs
 from ddelint.static.report.implicit import without_single_reads
 from ddelint.static.report.reach import only_when_failing
 
@@ -31,11 +31,10 @@ def of_events(source: SourceFile, events: list[Event], invariants: Invariants) -
     return [d for event in kept if (d := _diagnostic(source, event, invariants)) is not None]
 
 
-def of_patterns(index: FileIndex, assume_compiled: bool) -> list[Diagnostic]:
-    """What the text of a file shows."""
-    source = index.source
+def of_places(source: SourceFile, places: Iterable[tuple[str, ast.expr, str]]) -> list[Diagnostic]:
+    """What the text of a file shows: see `patterns.places`."""
     found: list[Diagnostic] = []
-    for code, node, sentence in patterns.places(index, assume_compiled):
+    for code, node, sentence in places:
         rule = _rule(code)
         if rule is not None:
             span, text = source.span(node), _text(source, node)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ddelint.knowledge import extensions
 from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.sources.source import descend
 from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.program.regions import FileIndex
-from ddelint.static.report.flagged import flagged_calls
 from ddelint.static.report.syncs import syncs
 
 Place = tuple[str, ast.expr, str]
@@ -21,7 +21,10 @@ def places(index: FileIndex, assume_compiled: bool) -> Iterator[Place]:
     text = index.source.text
     for node in syncs(index, assume_compiled):
         yield "DDE503", node, "the host waits here until the device has computed the value"
-    yield from flagged_calls(index, assume_compiled)
+    if extensions.rule_tables():  # no rule of ours finds calls by its data alone
+        from ddelint.static.report.flagged import flagged_calls
+
+        yield from flagged_calls(index, assume_compiled)
     if any(word in text for word in operators().retired_words):
         yield from _retired(index)
     if "jit.script" in text and "_check" in text:
