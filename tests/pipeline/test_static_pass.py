@@ -330,8 +330,29 @@ print(*(name for name in names if name in sys.modules), sep="\\n", file=sys.stde
 """
 
 
-@pytest.mark.parametrize(("text", "count"), [("import os\n\nx = os.sep\n", 0), (ASKS.format(number=1), 2)])
-def test_a_file_without_torch_loads_no_interpreter(tmp_path: Path, text: str, count: int) -> None:
+@pytest.mark.parametrize(("text", "count"), [("import os\n\nx = os.sep\n", 0), (ASKS.format(number=1), 1)])
+def test_a_file_without_torch_loads_no_interpreter_and_one_that_stands_alone_no_call_graph(
+    tmp_path: Path, text: str, count: int
+) -> None:
     path = make(tmp_path, "m.py", text)
     done = subprocess.run([sys.executable, "-c", LOADED, str(path)], capture_output=True, text=True, check=True)
-    assert len(done.stderr.split()) == count
+    assert done.stderr.split() == ["ddelint.static.walk.interpreter"][:count]
+
+
+PLAIN = """
+import sys
+from ddelint.commands.plain import passed
+
+assert passed(["check", "--static", sys.argv[1]]) == "All checks passed!\\n"
+names = ("ddelint.static.walk.interpreter", "ddelint.nouns.diagnostics", "ddelint.knowledge.catalog", "_hashlib")
+print(*(name for name in names if name in sys.modules), sep="\\n")
+"""
+
+
+def test_a_clean_file_loads_neither_findings_nor_rules(tmp_path: Path) -> None:
+    text = "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x[x > 0].sum()\n"
+    path = make(tmp_path, "m.py", text)
+    for loaded in ("ddelint.static.walk.interpreter\n", "\n"):  # the second time it is known
+        command = [sys.executable, "-c", PLAIN, str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+        assert done.stdout == loaded

@@ -132,3 +132,10 @@ class Net(nn.Module):
 def test_an_object_of_one_of_several_classes(tmp_path: Path, kept: str, used: str, found: int) -> None:
     files = {"rules.py": KIT, "net.py": CHOSEN.format(kept=kept, used=used)}
     assert [name for name, _ in rows(tmp_path, files)] == ["rules.py"] * found
+
+
+def test_what_prepares_data_is_not_compiled_with_who_holds_it(tmp_path: Path) -> None:
+    net = CHOSEN.format(kept="self.rule = RULES[name]()", used="self.rule.pick(x)").replace(
+        "kit.rules", "kit.processor"
+    )
+    assert rows(tmp_path, {"processor.py": KIT, "net.py": net}) == []

@@ -9,6 +9,7 @@ from ddelint.knowledge.operators import operators
 from ddelint.static.program.declared import ClassOutline
 from ddelint.static.program.imports import Imports, Reached
 from ddelint.static.program.inheritance import Inheritance
+from ddelint.static.program.public import among_eager
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class Held:
                 found |= self._functions(place[0], cls.stored[attribute])
             for attribute in (wanted | calls.handed) & cls.set_to.keys():
                 for target in self._classes_set(place[0], cls, attribute):
-                    found |= self._of_object(target, attribute, calls)
+                    if not among_eager(target[0]):
+                        found |= self._of_object(target, attribute, calls)
         return found
 
     def _classes_set(self, path: str, cls: ClassOutline, attribute: str) -> set[Reached]:

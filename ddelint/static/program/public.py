@@ -67,9 +67,13 @@ def _of_metric(cls: ClassOutline, reader: _Reader) -> Collection[str]:
 
 def in_package(path: str) -> bool:
     """Whether a file lies in a package, and not among its tests, examples, or what reads data and draws."""
+    return _places(os.path.dirname(os.path.abspath(path))) is not None and not among_eager(path)
+
+
+def among_eager(path: str) -> bool:
+    """Whether a file lies among a package's tests, examples, or what reads data and draws."""
     folder, name = os.path.split(os.path.abspath(path))
-    places = _places(folder)
-    return places is not None and not (places | _words(name)) & operators().regions["eager_places"]
+    return bool(((_places(folder) or frozenset()) | _words(name)) & operators().regions["eager_places"])
 
 
 @cache
