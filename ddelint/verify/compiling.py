@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -20,7 +21,7 @@ from ddelint.verify import device as devices
 from ddelint.verify.calls import module_of, run
 from ddelint.verify.flags import other_numbers
 from ddelint.verify.mismatches import tolerance_for
-from ddelint.verify.modes import other_modes, parts_in_other_mode
+from ddelint.verify.modes import in_other_dtypes, other_modes, parts_in_other_mode
 from ddelint.verify.other_settings import extreme_settings
 from ddelint.verify.program import RECOMPILES, Program, example_of
 from ddelint.verify.references import Reference
@@ -96,8 +97,8 @@ class Compiling:
         return self._first_refusal([example], changes, lambda prepare: compiled)
 
     def _refused_otherwise(self, references: Sequence[Reference]) -> str:
-        """What compiling raises in another mode, or with a setting of zero, which eager takes on one of the inputs: an
-        arm of control flow is traced even where it is not run."""
+        """What compiling raises in another mode, other dtypes, or with a setting of zero, where eager takes one of the
+        inputs: an arm of control flow is traced even where it is not run, and must give what the other gives."""
 
         def compiled(prepare: Callable[[Any], Any]) -> Callable[..., Any]:
             return torch.compile(prepare(self._built()[0]), backend="eager")  # type: ignore[no-any-return]
@@ -105,7 +106,8 @@ class Compiling:
         program = self._built()[0]
         modes = itertools.islice(other_modes(program), 1) if isinstance(program, torch.nn.Module) else ()
         zeros = (change for change in extreme_settings(program, {"*": False}) if change.args[-1] == 0.0)
-        changes = [*modes, *parts_in_other_mode(program), *itertools.islice(zeros, _ZEROS)]
+        dtypes = in_other_dtypes(references[0].sample, self._program.entry.parameters)
+        changes = [*modes, *parts_in_other_mode(program), *dtypes, *itertools.islice(zeros, _ZEROS)]
         return self._first_refusal(references, changes, compiled)
 
     def _first_refusal(
@@ -118,19 +120,24 @@ class Compiling:
         `compiled` gets what prepares a program for it."""
         for change in changes:
             for sample in (change(reference.sample) for reference in references):
-                if self._error(sample.prepare(self._built()[0]), sample.make()) is not None:
+                if self._error(sample.prepare(self._built()[0]), sample.make(), sample.around) is not None:
                     continue
-                error = self._error(compiled(sample.prepare), sample.make())
+                error = self._error(compiled(sample.prepare), sample.make(), sample.around)
                 if error is not None:
                     return f"{sample.label.rpartition(', ')[2]}: {failures.summary(error)}"
                 break
         return ""
 
-    def _error(self, function: Callable[..., Any], arguments: Arguments) -> Exception | None:
-        """What a call raises."""
+    def _error(
+        self,
+        function: Callable[..., Any],
+        arguments: Arguments,
+        around: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> Exception | None:
+        """What a call raises, within what is `around` it."""
         args, kwargs = devices.moved(arguments, self._device)
         try:
-            with self._program.entry.surroundings():
+            with self._program.entry.surroundings(), around():
                 function(*args, **kwargs)
         except Exception as error:
             return error

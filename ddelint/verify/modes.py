@@ -17,7 +17,13 @@ from torch.utils import _pytree as pytree
 from ddelint.nouns.protocol import INTEGERS, NOT_FINITE
 from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.inputs import is_integer, leaf_name
-from ddelint.verify.kinds import ALONE, EXPANDED, IN_ANOTHER_SHAPE, in_double, rounded
+from ddelint.verify.kinds import (
+    IN_ANOTHER_SHAPE,
+    OF_ANOTHER_DTYPE,
+    in_double,
+    other_kinds,
+    rounded,
+)
 from ddelint.verify.samples import AUTOCAST, UNREAD, Sample, is_ordinary, with_leaves
 from ddelint.verify.set_later import is_uniform, kept_to_be_set
 
@@ -25,7 +31,7 @@ OTHER_SIZES = ("with one row", "without rows")
 """Modes in which sizes are others than those that are compiled for."""
 SHARED_ARGUMENT = "with one tensor for two arguments"
 _MOST_SHARED = 3
-TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, SHARED_ARGUMENT, INTEGERS, IN_ANOTHER_SHAPE, EXPANDED, ALONE)
+TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, SHARED_ARGUMENT, INTEGERS, IN_ANOTHER_SHAPE)
 """Modes for which what is compiled is traced anew: what cannot be says so then. So does what cannot with another
 argument or setting, whatever the input."""
 _OTHER_DRAWS = 1000
@@ -93,6 +99,15 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     yield _strided
     yield partial(_with_rows, 1)
     yield partial(_with_rows, 0)
+
+
+def in_other_dtypes(sample: Sample, parameters: Sequence[str]) -> Iterator[Callable[[Sample], Sample]]:
+    """The same input under autocast, in bfloat16, in double precision, and with one argument alone of another dtype: an
+    arm that multiplies matrices or casts may have one where the arm beside it keeps another."""
+    yield _under_autocast
+    yield partial(_in_half, torch.bfloat16, "in bfloat16")
+    yield _in_double
+    yield from (change for change in other_kinds(sample, parameters) if change(sample).mode == OF_ANOTHER_DTYPE)
 
 
 def sharing(sample: Sample) -> Iterator[Callable[[Sample], Sample]]:

@@ -2255,6 +2255,40 @@ DOUBTFUL = (
         """,
         "is called at line",
     ),
+    # ---------------------------------------------- arguments that cannot be written to (26 November)
+    Row(
+        "B",
+        "damped_in_place",
+        "the query is damped before the keys are read, while compiling",
+        GENERAL_PATH,
+        f"""
+        loud = query.abs().max() > 2
+        if {COMPILING}:
+            query.copy_(torch.where(loud, query * 0.5, query))
+            mixed = torch.where(loud, query + key * 2, query + key)
+        elif loud:
+            query.mul_(0.5)
+            mixed = query + key * 2
+        else:
+            mixed = query + key
+        """,
+        "alone requiring grad: exception differs",
+    ),
+    Row(
+        "L",
+        "halve_in_place",
+        "the argument comes back, while compiling",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            y = x.copy_(torch.where(x.max() > 2, x * 0.5, x))
+        else:
+            if x.max() > 2:
+                x.mul_(0.5)
+            y = x
+        """,
+        "alone requiring grad: exception differs",
+    ),
 )
 
 RIGHT = (
@@ -2368,20 +2402,15 @@ RIGHT = (
         """,
     ),
     Row(
-        "B",
-        "damped_in_place",
-        "the query is damped before the keys are read, while compiling",
+        "L",
+        "halve_in_place_later",
+        "a copy is written to on the path that is compiled, whatever came in",
         GENERAL_PATH,
         f"""
-        loud = query.abs().max() > 2
         if {COMPILING}:
-            query.copy_(torch.where(loud, query * 0.5, query))
-            mixed = torch.where(loud, query + key * 2, query + key)
-        elif loud:
-            query.mul_(0.5)
-            mixed = query + key * 2
-        else:
-            mixed = query + key
+            y = y.copy_(torch.where(y.max() > 2, y * 0.5, y))
+        elif y.max() > 2:
+            y.mul_(0.5)
         """,
     ),
     Row(
@@ -2467,20 +2496,6 @@ RIGHT = (
         "what its gradient drops is what was dropped",
         RESTRUCTURED,
         "y = torch.where(x.sum() > 0, 2, 1) * FromThere.apply(h)",
-    ),
-    Row(
-        "L",
-        "halve_in_place",
-        "the argument comes back, while compiling",
-        GENERAL_PATH,
-        f"""
-        if {COMPILING}:
-            y = x.copy_(torch.where(x.max() > 2, x * 0.5, x))
-        else:
-            if x.max() > 2:
-                x.mul_(0.5)
-            y = x
-        """,
     ),
     Row(
         "L",

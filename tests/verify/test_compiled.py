@@ -547,6 +547,10 @@ def test_control_flow_that_knows_a_number_of_the_first_call(
         ("self.norm(x)", "in train(): "),
         ("x / self.heat", ""),
         ("x * (1 / self.heat)", "self.heat=0.0: "),
+        ("self.mix(x)", "under autocast: "),
+        ("self.mix(x).to(x.dtype)", ""),
+        ("x * keep.double().mean()", ""),
+        ("x.float() * 2", "in bfloat16: "),
     ],
 )
 def test_control_flow_is_compiled_in_another_mode_and_setting(
@@ -557,6 +561,7 @@ def test_control_flow_is_compiled_in_another_mode_and_setting(
         def __init__(self):
             super().__init__()
             self.heat, self.norm = 0.5, torch.nn.BatchNorm1d(3)
+            self.mix = torch.nn.Linear(3, 3)
             self.eval()
 
         def forward(self, x, mask):
