@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MethodType
 from typing import Any
 
 import torch
@@ -29,11 +30,15 @@ from ddelint.verify.set_later import is_uniform, kept_to_be_set
 
 OTHER_SIZES = ("with one row", "without rows")
 """Modes in which sizes are others than those that are compiled for."""
+HALF = "in half precision"
+_LARGE = 40000.0
+"""Two of them are more than half precision holds."""
 SHARED_ARGUMENT = "with one tensor for two arguments"
 _MOST_SHARED = 3
 TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, SHARED_ARGUMENT, INTEGERS, IN_ANOTHER_SHAPE)
 """Modes for which what is compiled is traced anew: what cannot be says so then. So does what cannot with another
 argument or setting, whatever the input."""
+TWICE = "called twice before the backward pass"
 _OTHER_DRAWS = 1000
 """Seeds from here on are those of draws that no input set comes with."""
 
@@ -91,8 +96,9 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
         if any(True for _ in _weights(program)) or any(True for _ in kept_to_be_set(program)):
             yield _with_other_weights
     yield _in_double
-    yield partial(_in_half, torch.float16, "in half precision")
+    yield partial(_in_half, torch.float16, HALF)
     yield partial(_in_half, torch.bfloat16, "in bfloat16")
+    yield _large_in_half
     yield partial(_in_integers, 1)
     yield partial(_in_integers, 8)
     yield _under_autocast
@@ -108,6 +114,28 @@ def in_other_dtypes(sample: Sample, parameters: Sequence[str]) -> Iterator[Calla
     yield partial(_in_half, torch.bfloat16, "in bfloat16")
     yield _in_double
     yield from (change for change in other_kinds(sample, parameters) if change(sample).mode == OF_ANOTHER_DTYPE)
+
+
+def called_twice(program: Any) -> Iterator[Callable[[Sample], Sample]]:
+    """The same input given twice before one backward pass goes through both results: what is written in place, though
+    with what was there, is no longer what the first call has kept for its gradient."""
+    if isinstance(program, torch.nn.Module):
+        yield _called_twice
+
+
+def _called_twice(sample: Sample) -> Sample:
+    prepare = sample.prepare
+    flowing = requiring_grad(sample)
+    return replace(
+        flowing,
+        label=f"{sample.label}, {TWICE}",
+        prepare=lambda program: MethodType(_twice, prepare(program)),
+        mode=TWICE,
+    )
+
+
+def _twice(program: Any, *args: Any, **kwargs: Any) -> Any:
+    return program(*args, **kwargs), program(*args, **kwargs)
 
 
 def sharing(sample: Sample) -> Iterator[Callable[[Sample], Sample]]:
@@ -222,6 +250,20 @@ def _in_half(dtype: torch.dtype, mode: str, sample: Sample) -> Sample:
 
     # gradients of half precision overflow and vanish in the kernels' own ways
     return replace(_in_mode(sample, mode, change=narrowed, prepare=prepare), differentiable=False)
+
+
+def _large_in_half(sample: Sample) -> Sample:
+    """Numbers about as large as each other, of which half precision holds each and hardly the sum of two: a mean adds
+    them up in single precision."""
+
+    def enlarged(leaf: Any) -> Any:
+        if not (isinstance(leaf, torch.Tensor) and leaf.dtype is torch.float16 and is_ordinary(leaf) and leaf.numel()):
+            return leaf
+        largest = float(leaf.detach().abs().amax())
+        return ((leaf / largest + 7) * (_LARGE / 8)).detach() if 0 < largest < math.inf else leaf
+
+    narrowed = _in_half(torch.float16, f"{HALF}, large", sample)
+    return replace(narrowed, make=with_leaves(narrowed, lambda leaves: list(map(enlarged, leaves))))
 
 
 def _in_integers(times: int, sample: Sample) -> Sample:

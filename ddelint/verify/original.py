@@ -22,6 +22,7 @@ from ddelint.verify.kinds import ALONE, IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, othe
 from ddelint.verify.meeting import difference, is_untouched
 from ddelint.verify.modes import (
     OTHER_SIZES,
+    called_twice,
     changes_of,
     near,
     other_modes,
@@ -240,7 +241,7 @@ class Runs:
             known = len(self.references)
             self._add(reference.sample, requiring_grad, of=reference, twin=True)
             if not is_finite(reference.first.arguments):
-                self.references[known:] = _as_behind(self.references[known:])
+                self.references[known:] = self._telling(_as_behind(self.references[known:]))
         self._poison()
         if any(r.twin and any(call.gradient_error is not None for call in r.calls) for r in self.references):
             # nobody takes gradients of a program that has none on one of its sides (an operator without a backward), or
@@ -260,7 +261,12 @@ class Runs:
                 self._add(reference.sample, change, of=reference, twin=True)
                 if any(r.sides != reference.sides or not r.first.returned for r in self.references[known:]):
                     del self.references[known:]
-                self.references[known:] = [r for r in self.references[known:] if r.first.gradients]
+                self.references[known:] = self._telling(self.references[known:])
+
+    def _telling(self, added: Sequence[Reference]) -> list[Reference]:
+        """Those of which gradients are known; where a program has some on other inputs, none at all is known, too."""
+        flows = any(r.first.gradients for r in self.references)
+        return [r for r in added if r.first.gradients or (flows and r.first.gradient_error is None)]
 
     def change_modes(self) -> None:
         """One input set for each way that a decision went, in the modes that nobody declared."""
@@ -270,7 +276,10 @@ class Runs:
         program = self._original.build()
         flags: list[Callable[[Sample], Sample]]
         flags = [*itertools.islice(sharing(chosen[0].sample), 1), *self._flags(program, chosen[0].sample)]
-        for mode, at in [*((mode, chosen) for mode in other_modes(program)), *((flag, chosen[:2]) for flag in flags)]:
+        modes = [*other_modes(program)]
+        if self._has_gradients and any(r.first.state_changed for r in self.references):
+            modes += called_twice(program)
+        for mode, at in [*((mode, chosen) for mode in modes), *((flag, chosen[:2]) for flag in flags)]:
             known = len(self.references)
             for number, reference in enumerate(at):
                 name = mode(reference.sample).label.removeprefix(f"{reference.sample.label}, ")
@@ -555,4 +564,4 @@ def _as_behind(added: Sequence[Reference]) -> list[Reference]:
             reference.sample = replace(reference.sample, mode=BEHIND)
             derive = reference.derive
             reference.derive = lambda base, derive=derive: replace(derive(base), mode=BEHIND)  # type: ignore[misc]
-    return [reference for reference in added if reference.first.gradients]
+    return list(added)

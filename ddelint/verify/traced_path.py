@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ddelint.trace import torch_internals
 
@@ -92,10 +93,36 @@ def _plain_conditionals() -> Iterator[None]:
 
 
 def _chosen(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
-    from ddelint.verify.traced_path import Operands
+    from ddelint.verify.traced_path import Operands, with_gradients_of
 
-    operands = Operands.apply(*operands) if len(operands) else ()
-    return true_fn(*operands) if pred else false_fn(*operands)
+    given = Operands.apply(*operands) if len(operands) else ()
+    return with_gradients_of(operands, true_fn(*given) if pred else false_fn(*given))
+
+
+def with_gradients_of(operands: Sequence[Any], result: Any) -> Any:
+    """The result of an arm, by which each operand has a gradient: zeros where the arm leaves it unread."""
+    reached = [operand for operand in operands if isinstance(operand, torch.Tensor) and operand.requires_grad]
+    leaves, spec = pytree.tree_flatten(result)
+    places = [n for n, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()]
+    if reached and places and torch.is_grad_enabled():
+        joined = _Joined.apply(len(places), *(leaves[place] for place in places), *reached)
+        for place, leaf in zip(places, joined):
+            leaves[place] = leaf
+    return pytree.tree_unflatten(leaves, spec)
+
+
+class _Joined(torch.autograd.Function):  # type: ignore[misc]
+    """The first few tensors, with gradients of zeros for all that follow."""
+
+    @staticmethod
+    def forward(ctx: Any, count: int, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        ctx.rest = [(tensor.shape, tensor.dtype, tensor.device) for tensor in tensors[count:]]
+        return tuple(tensor.clone() for tensor in tensors[:count])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[Any, ...]:
+        zeros = (torch.zeros(shape, dtype=dtype, device=device) for shape, dtype, device in ctx.rest)
+        return (None, *gradients, *zeros)
 
 
 class Operands(torch.autograd.Function):  # type: ignore[misc]

@@ -2289,9 +2289,152 @@ DOUBTFUL = (
         """,
         "alone requiring grad: exception differs",
     ),
+    Row(
+        "L",
+        "zero_bad_values",
+        "filled in place",
+        RESTRUCTURED,
+        "x.masked_fill_(torch.isnan(x), 0.0)",
+        "alone requiring grad: exception differs",
+    ),
+    Row(
+        "F",
+        "gated_head",
+        "the head reads nothing where it is not chosen",
+        RESTRUCTURED,
+        """
+        opened = gate.any()
+        y = torch.where(opened, y + self.head(torch.where(opened, x, 0.0)), y)
+        """,
+        "which momentum and weight decay act on",
+    ),
+    Row(
+        "F",
+        "root_of_positive",
+        "a safe fill before the root",
+        RESTRUCTURED,
+        "y = torch.where(positive, torch.where(positive, x, 1.0).sqrt(), 0.0)",
+        "which momentum and weight decay act on",
+    ),
+    Row(
+        "A",
+        "spread",
+        "the mean of squared differences, over masked rows",
+        RESTRUCTURED,
+        """
+        n = keep.sum().clamp(min=1)
+        mean = torch.where(keep[:, None], x, 0.0).sum(0) / n
+        y = torch.where(keep[:, None], (x - mean).square(), 0.0).sum(0) / n
+        """,
+        "gradient differs",
+    ),
+    # ------------------------------------------------------------------ two calls, and gradients of none (26 November)
+    Row(
+        "B",
+        "gate_with_memory",
+        "the gate is written to on each call",
+        RESTRUCTURED,
+        """
+        self.open.copy_(self.open | (level > 0.9))
+        y = torch.where(self.open, self.out(x), x)
+        """,
+        "called twice before the backward pass",
+    ),
+    Row(
+        "B",
+        "gate_with_memory",
+        "the gate is written to on each call, while compiling",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            self.open.copy_(self.open | (level > 0.9))
+        elif level > 0.9:
+            self.open.fill_(True)
+        y = torch.where(self.open, self.out(x), x)
+        """,
+        "called twice before the backward pass",
+    ),
+    Row(
+        "F",
+        "guarded_loss",
+        "the loss is computed and thrown away, its gradient is not",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            loss = torch.cond(loss.isnan(), lambda loss: torch.zeros_like(loss), lambda loss: loss.clone(), (loss,))
+        elif loss.isnan():
+            loss = torch.zeros_like(loss)
+        """,
+        "gradient of NaN differs",
+    ),
+    Row(
+        "F",
+        "guarded_loss",
+        "the loss or zero",
+        RESTRUCTURED,
+        "loss = torch.where(loss.isnan(), torch.zeros_like(loss), loss)",
+        "got of self.head.weight: nan",
+    ),
+    Row(
+        "C",
+        "mean_of_kept",
+        "a sum over at least one",
+        RESTRUCTURED,
+        "y = torch.where(keep[:, None], x, 0.0).sum(0) / keep.sum().clamp(min=1)",
+        "in half precision, large",
+    ),
+    Row(
+        "F",
+        "root_of_positive",
+        "a safe fill before the root, while compiling",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            y = torch.where(positive, torch.where(positive, x, 1.0).sqrt(), 0.0)
+        elif positive.any():
+            y[positive] = x[positive].sqrt()
+        """,
+        "gradient of NaN differs",
+    ),
 )
 
 RIGHT = (
+    Row(
+        "B",
+        "gate_with_memory",
+        "what is read is not what is written to",
+        RESTRUCTURED,
+        """
+        opened = self.open | (level > 0.9)
+        self.open.copy_(opened)
+        y = torch.where(opened, self.out(x), x)
+        """,
+    ),
+    Row(
+        "F",
+        "gated_head",
+        "the head reads nothing where it is not chosen, while compiling",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            opened = gate.any()
+            y = torch.where(opened, y + self.head(torch.where(opened, x, 0.0)), y)
+        elif gate.any():
+            y = y + self.head(x)
+        """,
+    ),
+    Row(
+        "A",
+        "spread",
+        "the mean of squared differences, over rows that are filled where they are not kept",
+        RESTRUCTURED,
+        """
+        n = keep.sum().clamp(min=1)
+        rows = torch.where(keep[:, None], x, 0.0)
+        mean = (rows / n).sum(0)
+        y = (torch.where(keep[:, None], (rows - mean).square(), 0.0) / n).sum(0)
+        """,
+    ),
     Row(
         "C",
         "newest_frames",
@@ -2389,16 +2532,6 @@ RIGHT = (
         if whole == 0:
             return part * 0.0
         return part / whole
-        """,
-    ),
-    Row(
-        "F",
-        "gated_head",
-        "the head reads nothing where it is not chosen",
-        RESTRUCTURED,
-        """
-        opened = gate.any()
-        y = torch.where(opened, y + self.head(torch.where(opened, x, 0.0)), y)
         """,
     ),
     Row(
@@ -2568,17 +2701,6 @@ RIGHT = (
         """,
     ),
     Row(
-        "A",
-        "spread",
-        "the mean of squared differences, over masked rows",
-        RESTRUCTURED,
-        """
-        n = keep.sum().clamp(min=1)
-        mean = torch.where(keep[:, None], x, 0.0).sum(0) / n
-        y = torch.where(keep[:, None], (x - mean).square(), 0.0).sum(0) / n
-        """,
-    ),
-    Row(
         "J",
         "reset_dead",
         "filled where it is due",
@@ -2728,9 +2850,9 @@ RIGHT = (
     Row(
         "H",
         "mean_of_kept",
-        "a sum over at least one",
+        "a sum of shares",
         RESTRUCTURED,
-        "y = torch.where(keep[:, None], x, 0.0).sum(0) / keep.sum().clamp(min=1)",
+        "y = (torch.where(keep[:, None], x, 0.0) / keep.sum().clamp(min=1)).sum(0)",
     ),
     Row(
         "H",
@@ -2757,13 +2879,6 @@ RIGHT = (
         'torch._check_value(lengths.max().item() <= 6, lambda: "a length is larger than 6")',
     ),
     Row(
-        "-",
-        "zero_bad_values",
-        "filled in place",
-        RESTRUCTURED,
-        "x.masked_fill_(torch.isnan(x), 0.0)",
-    ),
-    Row(
         "B",
         "best_so_far",
         "the buffers keep their memory",
@@ -2774,13 +2889,6 @@ RIGHT = (
         self.seen += better
         self.calls += 1
         """,
-    ),
-    Row(
-        "F",
-        "root_of_positive",
-        "a safe fill before the root",
-        RESTRUCTURED,
-        "y = torch.where(positive, torch.where(positive, x, 1.0).sqrt(), 0.0)",
     ),
     Row(
         "C",

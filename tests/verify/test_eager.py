@@ -1038,3 +1038,20 @@ def test_a_side_on_which_the_original_gives_something_else_each_time_was_not_see
         found = compare(first, lambda first=first: first, (decision(first, test),), options, 32, False)  # type: ignore[misc]
         ((true, false),) = found.sides.values()
         assert (bool(true), bool(false)) == (seen, True)
+
+
+def test_each_operand_of_a_conditional_has_a_gradient_on_the_traced_path() -> None:
+    import torch
+
+    from ddelint.verify import traced_path
+
+    x, y = torch.ones(2, requires_grad=True), torch.full((2,), float("nan"), requires_grad=True)
+    with traced_path.assumed(("export",)):
+        result, count = torch.cond(x.sum() > 0, lambda x, y: (x * 2, 3), lambda x, y: (y * 2, 3), (x, y.log()))
+    result.sum().backward()
+
+    assert count == 3
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0, 2.0]
+    assert y.grad is not None
+    assert y.grad.isnan().all()  # 0 times the derivative of the logarithm
