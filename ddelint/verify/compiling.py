@@ -21,7 +21,7 @@ from ddelint.verify import device as devices
 from ddelint.verify.calls import module_of, run
 from ddelint.verify.flags import other_numbers
 from ddelint.verify.mismatches import tolerance_for
-from ddelint.verify.modes import in_other_dtypes, other_modes, parts_in_other_mode
+from ddelint.verify.modes import in_other_dtypes, in_other_sizes, other_modes, parts_in_other_mode
 from ddelint.verify.other_settings import extreme_settings
 from ddelint.verify.program import RECOMPILES, Program, example_of
 from ddelint.verify.references import Reference
@@ -97,7 +97,7 @@ class Compiling:
         return self._first_refusal([example], changes, lambda prepare: compiled)
 
     def _refused_otherwise(self, references: Sequence[Reference]) -> str:
-        """What compiling raises in another mode, other dtypes, or with a setting of zero, where eager takes one of the
+        """What compiling raises in another mode, dtype or size, or with a setting of zero, where eager takes one of the
         inputs: an arm of control flow is traced even where it is not run, and must give what the other gives."""
 
         def compiled(prepare: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -107,7 +107,7 @@ class Compiling:
         modes = itertools.islice(other_modes(program), 1) if isinstance(program, torch.nn.Module) else ()
         zeros = (change for change in extreme_settings(program, {"*": False}) if change.args[-1] == 0.0)
         dtypes = in_other_dtypes(references[0].sample, self._program.entry.parameters)
-        changes = [*modes, *parts_in_other_mode(program), *dtypes, *itertools.islice(zeros, _ZEROS)]
+        changes = [*modes, *parts_in_other_mode(program), *dtypes, *in_other_sizes(), *itertools.islice(zeros, _ZEROS)]
         return self._first_refusal(references, changes, compiled)
 
     def _first_refusal(

@@ -35,9 +35,10 @@ _LARGE = 40000.0
 """Two of them are more than half precision holds."""
 SHARED_ARGUMENT = "with one tensor for two arguments"
 _MOST_SHARED = 3
-TRACED_ANEW = (*OTHER_SIZES, AUTOCAST, SHARED_ARGUMENT, INTEGERS, IN_ANOTHER_SHAPE)
+TRACED_ANEW = (AUTOCAST, SHARED_ARGUMENT, INTEGERS, IN_ANOTHER_SHAPE)
 """Modes for which what is compiled is traced anew: what cannot be says so then. So does what cannot with another
-argument or setting, whatever the input."""
+argument or setting, whatever the input. Sizes are none of them: with few rows more than a few programs are called, and
+an arm that is computed and not chosen asks for more (`topk`)."""
 TWICE = "called twice before the backward pass"
 _OTHER_DRAWS = 1000
 """Seeds from here on are those of draws that no input set comes with."""
@@ -103,8 +104,7 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     yield partial(_in_integers, 8)
     yield _under_autocast
     yield _strided
-    yield partial(_with_rows, 1)
-    yield partial(_with_rows, 0)
+    yield from in_other_sizes()
 
 
 def in_other_dtypes(sample: Sample, parameters: Sequence[str]) -> Iterator[Callable[[Sample], Sample]]:
@@ -114,6 +114,12 @@ def in_other_dtypes(sample: Sample, parameters: Sequence[str]) -> Iterator[Calla
     yield partial(_in_half, torch.bfloat16, "in bfloat16")
     yield _in_double
     yield from (change for change in other_kinds(sample, parameters) if change(sample).mode == OF_ANOTHER_DTYPE)
+
+
+def in_other_sizes() -> Iterator[Callable[[Sample], Sample]]:
+    """The same input with one row, and without any."""
+    yield partial(_with_rows, 1)
+    yield partial(_with_rows, 0)
 
 
 def called_twice(program: Any) -> Iterator[Callable[[Sample], Sample]]:

@@ -2396,9 +2396,69 @@ DOUBTFUL = (
         """,
         "gradient of NaN differs",
     ),
+    Row(
+        "B",
+        "best_so_far",
+        "the buffers keep their memory",
+        RESTRUCTURED,
+        """
+        better = score > self.best
+        self.best.copy_(torch.where(better, score, self.best))
+        self.seen += better
+        self.calls += 1
+        """,
+        "called twice before the backward pass",
+    ),
+    Row(
+        "J",
+        "reset_dead",
+        "filled where it is due",
+        RESTRUCTURED,
+        """
+        due = (step % 3 == 0) & (self.usage < 0.01)
+        self.codes.copy_(torch.where(due[:, None], rows.mean(0), self.codes))
+        self.usage.masked_fill_(due, 1.0)
+        """,
+        "no input made `dead.any()` true",
+    ),
+    Row(
+        "H",
+        "best_few",
+        "the best three, where there may be less",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            best = scores.topk(3).indices
+            few = torch.zeros_like(keep)
+            few[best] = True
+            keep = torch.where(keep.sum() > 3, few, keep)
+        elif keep.sum() > 3:
+            best = scores.topk(3).indices
+            keep = torch.zeros_like(keep)
+            keep[best] = True
+        """,
+        "with one row: exception differs",
+    ),
 )
 
 RIGHT = (
+    Row(
+        "H",
+        "best_few",
+        "the best three, or as many as there are",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING}:
+            best = scores.topk(min(3, scores.shape[0])).indices
+            few = torch.zeros_like(keep)
+            few[best] = True
+            keep = torch.where(keep.sum() > 3, few, keep)
+        elif keep.sum() > 3:
+            best = scores.topk(3).indices
+            keep = torch.zeros_like(keep)
+            keep[best] = True
+        """,
+    ),
     Row(
         "B",
         "gate_with_memory",
@@ -2702,17 +2762,6 @@ RIGHT = (
     ),
     Row(
         "J",
-        "reset_dead",
-        "filled where it is due",
-        RESTRUCTURED,
-        """
-        due = (step % 3 == 0) & (self.usage < 0.01)
-        self.codes.copy_(torch.where(due[:, None], rows.mean(0), self.codes))
-        self.usage.masked_fill_(due, 1.0)
-        """,
-    ),
-    Row(
-        "J",
         "clean_up",
         "bounded in any case",
         RESTRUCTURED,
@@ -2877,18 +2926,6 @@ RIGHT = (
         "the check of the same type and text, of which declared inputs show one side",
         EQUIVALENT,
         'torch._check_value(lengths.max().item() <= 6, lambda: "a length is larger than 6")',
-    ),
-    Row(
-        "B",
-        "best_so_far",
-        "the buffers keep their memory",
-        RESTRUCTURED,
-        """
-        better = score > self.best
-        self.best.copy_(torch.where(better, score, self.best))
-        self.seen += better
-        self.calls += 1
-        """,
     ),
     Row(
         "C",

@@ -551,6 +551,7 @@ def test_control_flow_that_knows_a_number_of_the_first_call(
         ("self.mix(x).to(x.dtype)", ""),
         ("x * keep.double().mean()", ""),
         ("x.float() * 2", "in bfloat16: "),
+        ("x * x.sum(1).topk(3).values.sum()", "with one row: "),
     ],
 )
 def test_control_flow_is_compiled_in_another_mode_and_setting(
