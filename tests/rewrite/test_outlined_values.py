@@ -163,6 +163,20 @@ def test_records_are_taken_apart_and_put_together(definition: str) -> None:
     assert outcome(load(text)) == outcome(load(last.replace("torch.compiler.is_compiling()", "True")))
 
 
+@pytest.mark.parametrize("compiled", ["True", "False"])
+@pytest.mark.parametrize("asked", ["torch.compiler.is_compiling()", "is_compiling()"])
+def test_what_asks_if_it_is_compiled_is_told_by_whom_it_is_called(asked: str, compiled: str) -> None:
+    text = (
+        f"{IMPORTS}from torch.compiler import is_compiling\n\n\ndef fn(norm, x, t):\n    for k in t.tolist():\n"
+        f"        x = norm(x) + k if {asked} else norm(x) - k\n    return x * 2\n"
+    )
+    facts = {"norm": NORM, "x": TENSOR, "t": INTEGERS}
+    *_, found = rewritten("outline", context_of(text, "t.tolist()", facts, "DDE201"))
+    assert "compiled: bool = False" in found
+    program = found.replace("torch.compiler.is_compiling()", compiled)
+    assert outcome(load(program)) == outcome(load(text.replace(asked, compiled)))
+
+
 def test_a_record_whose_class_has_no_name_in_the_file_stays_inside() -> None:
     text = f"{IMPORTS}import made\n\n\ndef longest(x, t):\n    k = int(t.max())\n    return made.Found(x + k, k)\n"
     record = TypeFact("tuple", python_type="made.Found", items=(("rows", TENSOR), ("count", NUMBER)))

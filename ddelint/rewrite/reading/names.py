@@ -12,6 +12,7 @@ from ddelint.knowledge.operators import operators
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.sources.source import SourceFile
 
+_ASKING_COMPILING = frozenset(("is_compiling", "is_exporting", "is_dynamo_compiling"))
 _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.Lt: ast.GtE,
@@ -275,7 +276,7 @@ def qualified_name(source: SourceFile, function: ast.AST) -> str:
 def asks_compiling(node: ast.AST) -> bool:
     """Whether a test already asks if the program is being compiled."""
     return any(
-        isinstance(inner, ast.Attribute) and inner.attr in {"is_compiling", "is_exporting", "is_dynamo_compiling"}
+        (inner.attr if isinstance(inner, ast.Attribute) else getattr(inner, "id", "")) in _ASKING_COMPILING
         for inner in ast.walk(node)
     )
 

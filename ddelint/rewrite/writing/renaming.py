@@ -20,9 +20,24 @@ def renamed(tree: Node, names: Mapping[str, str]) -> Node:
     return cast(Node, tree.visit(_Renaming(names))) if names else tree
 
 
+def answered(tree: Node, name: str) -> Node:
+    """`tree` with `name` in the place of `torch.compiler.is_compiling()`."""
+    return cast(Node, tree.visit(_Answering(name)))
+
+
 def rebound(tree: Node) -> Node:
     """`tree` with `x += v` written as `x = x + v`."""
     return cast(Node, tree.visit(_Rebinding()))
+
+
+class _Answering(cst.CSTTransformer):
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+        asks = not original_node.args and _chain(original_node.func).rpartition(".")[2] == "is_compiling"
+        return cst.Name(self.name) if asks else updated_node
 
 
 class _Rebinding(cst.CSTTransformer):

@@ -177,11 +177,12 @@ class Filling:
         )
 
     def _parameter(self, part: Any) -> cst.Param:
-        """A name, or a pair of a name and its type."""
+        """A name; a name and its type; or these and its default."""
         if isinstance(part, str):
             return cst.Param(cst.Name(part))
-        name, annotation = part
-        return cst.Param(cst.Name(name), cst.Annotation(cast(cst.BaseExpression, self.of(annotation))))
+        name, annotation, *default = part
+        typed = cst.Param(cst.Name(name), cst.Annotation(cast(cst.BaseExpression, self.of(annotation))))
+        return typed.with_changes(default=self.of(default[0])) if default else typed
 
     def _statements(self, hole: cst.SimpleStatementLine, parts: Lines) -> Any:
         block = self.block(parts)

@@ -17,7 +17,7 @@ from ddelint.rewrite.reading.names import names_read
 from ddelint.rewrite.writing import templates
 from ddelint.rewrite.writing.layout import one_more
 from ddelint.rewrite.writing.pieces import Pieces, comments, is_elif
-from ddelint.rewrite.writing.renaming import rebound, renamed
+from ddelint.rewrite.writing.renaming import answered, rebound, renamed
 from ddelint.rewrite.writing.rewrites import Expr, Lines, Part, Statements
 from ddelint.rewrite.writing.style import quote
 from ddelint.rewrite.writing.templates import HOLE, Filling, Template
@@ -198,6 +198,10 @@ class Writer(Pieces):
     def renamed_lines(self, body: Lines, names: Mapping[str, str]) -> Statements:
         """Statements with names or chains of attributes replaced."""
         return [renamed(statement, names) for statement in self.block(body)]
+
+    def answered_lines(self, lines: Lines, name: str) -> Statements:
+        """Statements with `name` in the place of `torch.compiler.is_compiling()`."""
+        return [answered(statement, name) for statement in self.block(lines)]
 
     def rebound_lines(self, body: Sequence[ast.stmt]) -> Statements:
         """Statements with `x += v` written as `x = x + v`."""

@@ -63,11 +63,15 @@ def helper(write: Writer, region: Region, name: str, decorator: str = "") -> Sta
         if region.targets:
             names = [_read_of(write, region, name) for name in region.targets]
             body += write.lines("return {names}", names=one_or_all(write, names))
-    operands = [*region.modules, *region.values]
+    told: list[Any] = []
+    if region.asks_compiling:  # what it is called from may be compiled, and what runs is not
+        word = region.word("compiled")
+        told, body = [(word, write.expr("bool"), write.expr("False"))], write.answered_lines(body, word)
     if decorator:
-        parameters = [operand.name for operand in operands]
+        parameters = [*(operand.name for operand in (*region.modules, *region.values)), *(name for name, *_ in told)]
         return write.lines(_UNTYPED, decorator=decorator, name=name, parameters=parameters, body=body)
-    return write.lines("def {name}({parameters}):\n    {body}", name=name, parameters=_typed(write, region), body=body)
+    parameters = [*_typed(write, region), *told]
+    return write.lines("def {name}({parameters}):\n    {body}", name=name, parameters=parameters, body=body)
 
 
 def _read_of(write: Writer, region: Region, name: str) -> Expr:

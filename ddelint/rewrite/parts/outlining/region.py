@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.parts.outlining.forms import MODULE, TENSOR, TENSORS, Form, Leaf, leaves, rebuilt
+from ddelint.rewrite.reading.names import asks_compiling
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements, Writer
 
 
@@ -62,6 +63,11 @@ class Region:
     """Whether it may draw random numbers."""
     stateful: bool = False
     """Whether buffers of its modules come out."""
+
+    @property
+    def asks_compiling(self) -> bool:
+        """Whether it asks if the program is being compiled, which an operator is not: it is told who calls it."""
+        return any(map(asks_compiling, self.body if self.expression is None else [self.expression]))
 
     @property
     def modules(self) -> list[Operand]:
@@ -146,6 +152,8 @@ class Region:
                 parts[number] = write.expression(self.copied(operand))
             elif operand.changed:
                 parts[number] = write.expr("{}.clone()", operand.name)
+        if self.asks_compiling:
+            parts.append(write.expr("True"))
         if not self.modules:
             return write.expr("{}({})", name, parts)
         held = write.expr("[*{}, *{}]", self.word("parameters"), self.word("buffers"))
