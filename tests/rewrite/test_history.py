@@ -35,6 +35,28 @@ def test_a_change_that_another_rests_on_stays() -> None:
     assert both.resting_on(2) is None
 
 
+def test_what_reads_a_definition_rests_on_it() -> None:
+    above = Edit(Span("f.py", 1, 1, 1, 1), "def twice(x):\n    return 2 * x\n\n\n")
+    first = history().add([above, replace(1, 5, 6, "twice(1)")], 1)
+    both = first.add([replace(6, 5, 6, "twice(2)")], 2).add([replace(7, 5, 6, "300")], 3)
+    assert both.without(1) is None
+    assert both.resting_on(1) == 2
+    alone = both.without(2)
+    assert alone is not None
+    assert alone.without(1) is not None
+
+
+def test_an_import_stays_with_what_reads_it() -> None:
+    above = Edit(Span("f.py", 1, 1, 1, 1), "from other import twice\n\n")
+    both = history().add([above, replace(1, 5, 6, "twice(1)")], 1).add([replace(4, 5, 6, "twice(2)")], 2)
+    without = both.without(1)
+    assert without is not None
+    assert without.current("f.py").text == "from other import twice\n\na = 1\nb = twice(2)\nc = 3\n"
+    neither = without.without(2)
+    assert neither is not None
+    assert neither.current("f.py").text == TEXT
+
+
 def test_what_stands_in_front_of_a_replaced_text_does_not_rest_on_it() -> None:
     both = history().add([replace(1, 5, 6, "one")], 1).add([replace(1, 5, 5, "not x and ")], 2)
     without = both.without(1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -90,13 +91,29 @@ class History:
 
     def _without(self, step: int) -> tuple[Change, ...] | Change:
         """The changes but those of `step`; the change that is in the way where there is one."""
-        changes: tuple[Change, ...] | Change = self.changes
+        changes: tuple[Change, ...] | Change
+        changes = tuple(self._handed_on(change) if change.step == step else change for change in self.changes)
         while not isinstance(changes, Change):
             index = next((i for i in reversed(range(len(changes))) if changes[i].step == step), None)
             if index is None:
-                return changes
+                return self._reader_of_what_goes(step, changes) or changes
             changes = _remove(changes, index)
         return changes
+
+    def _handed_on(self, change: Change) -> Change:
+        """An import, as one of a later step that reads what it brings; any other change as it is."""
+        names = _names(_IMPORTED, change) if _IMPORTS.fullmatch(change.new) else set()
+        later = next((one for one in self.changes if one.step > change.step and _reads(one, change, names)), None)
+        return change if later is None else replace(change, step=later.step)
+
+    def _reader_of_what_goes(self, step: int, left: Sequence[Change]) -> Change | None:
+        """A change among those `left` that reads what `step` has defined in its module."""
+        for gone in (change for change in self.changes if change.step == step):
+            names = _names(_DEFINED, gone)
+            reader = next((one for one in left if one.step > step and _reads(one, gone, names)), None)
+            if reader is not None:
+                return reader
+        return None
 
     def home(self, span: Span) -> Span:
         """A span of the current text, on the original text (inside new text: the place it replaced)."""
@@ -160,6 +177,28 @@ class History:
             source = self.current(change.filename)
             spans.append(Span(change.filename, *source.position(start), *source.position(end)))
         return tuple(spans)
+
+
+_WORD = re.compile(r"\w+")
+_DEFINED = re.compile(r"^(?:def|class) (\w+)|^(\w+)(?::[^=\n]+)? = ", re.MULTILINE)
+_IMPORTED = re.compile(r"^(?:from [\w.]+ )?import ([\w, ]+)$", re.MULTILINE)
+_IMPORTS = re.compile(r"(?:(?:from [\w.]+ )?import [\w, ]+\n|\n)+")
+
+
+def _names(brought_by: re.Pattern[str], change: Change) -> set[str]:
+    """The names that lines of a module's own level bring, and did not before."""
+    new, old = (
+        {name for found in brought_by.finditer(text) for name in _WORD.findall(" ".join(filter(None, found.groups())))}
+        for text in (change.new, change.old)
+    )
+    return new - old
+
+
+def _reads(later: Change, change: Change, names: Set[str]) -> bool:
+    """Whether a change writes any of the names into the file of another one."""
+    if not names or later.filename != change.filename:
+        return False
+    return bool(names & (set(_WORD.findall(later.new)) - set(_WORD.findall(later.old))))
 
 
 def _remove(changes: tuple[Change, ...], index: int) -> tuple[Change, ...] | Change:
