@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -74,8 +74,9 @@ def _describe(value: Any, role: str, deep: int) -> TypeFact:
         base = next(b for b in (bool, int, float, str) if isinstance(value, b))
         return TypeFact(kind=base.__name__, python_type=python_type)
     fields = _names_of_fields(kind)
-    held = vars(value) if fields and hasattr(value, "__dict__") else {}
-    known = _items([(name, held[name]) for name in fields if name in held], len(fields), deep) if fields else ()
+    held = object.__getattribute__(value, "__dict__") if fields and kind.__dictoffset__ else {}
+    whole = bool(fields) and held.keys() == set(fields)
+    known = _items([(name, held[name]) for name in fields], len(fields), deep) if whole else ()
     return TypeFact(kind="callable" if callable(value) else "other", python_type=python_type, items=known)
 
 
@@ -84,9 +85,9 @@ def _names_of_fields(kind: type) -> list[str]:
     if issubclass(kind, tuple):
         named = getattr(kind, "_fields", ())
         return list(named) if type(named) is tuple and all(type(name) is str for name in named) else []
-    if not dataclasses.is_dataclass(kind):
+    if "__dataclass_fields__" not in vars(kind) or not vars(kind)["__dataclass_params__"].init:
         return []
-    fields = dataclasses.fields(kind)
+    fields = dataclasses.fields(cast(Any, kind))
     return [field.name for field in fields] if all(field.init for field in fields) else []
 
 

@@ -24,7 +24,7 @@ from ddelint.verify.program import RECOMPILES, Program
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.references import Reference, patience_of, witnessed
 from ddelint.verify.replaying import the_row_early
-from ddelint.verify.running import Patience, run_sample
+from ddelint.verify.running import Overruns, Patience, run_sample
 from ddelint.verify.samples import IN_A_ROW, REQUIRING_GRAD, Sample
 
 _MOST_MISMATCHES = 6
@@ -139,6 +139,7 @@ def eager_references(original: Entry, options: SessionOptions, samples: int, cou
     started = perf_counter()
     any_returned = False
     known: list[Reference] = []
+    overruns = Overruns()
     for number, sample in enumerate(variations(original, count, options.seed)):
         if sample.label == REQUIRING_GRAD:  # gradients nobody asked for: eager against eager has compared these
             continue
@@ -146,7 +147,7 @@ def eager_references(original: Entry, options: SessionOptions, samples: int, cou
         if any_returned and (number >= samples or spent):
             return
         patience = patience_of(known, options)
-        calls = run_sample(original, sample, twice=False, patience=patience)
+        calls = run_sample(original, sample, twice=False, patience=patience, overruns=overruns)
         if calls is not None:
             any_returned |= calls[0].returned
             twice = len(calls) > 1

@@ -28,7 +28,15 @@ from ddelint.verify.original import ALWAYS_TWICE, Runs, count_sides
 from ddelint.verify.partings import Parting
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.recording import recording
-from ddelint.verify.references import Reference, is_informative, is_refusal, patience_of, refusals, witnessed
+from ddelint.verify.references import (
+    OF_REWRITTEN,
+    Reference,
+    is_informative,
+    is_refusal,
+    patience_of,
+    refusals,
+    witnessed,
+)
 from ddelint.verify.running import run_sample
 from ddelint.verify.sameness import EXACT, REORDERED
 from ddelint.verify.samples import Sample
@@ -323,7 +331,7 @@ def _eager_mismatches(
     """Of another argument or setting: what was raised under it on the traced path..."""
     returning: set[str] = set()
     """... and under which of them another input did not raise there."""
-    patience = patience_of(references, options)
+    patience = patience_of(references, options, OF_REWRITTEN)
     done = 0
     with traced_path.watched() as consultation:
         for given in samples:

@@ -37,7 +37,7 @@ from ddelint.verify.partings import Parting, met, void
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
 from ddelint.verify.rewritten_meetings import meetings_of_rewritten
-from ddelint.verify.running import run_sample
+from ddelint.verify.running import Overruns, run_sample
 from ddelint.verify.sameness import differences
 from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, REQUIRING_GRAD, Sample
 from ddelint.verify.stopwatch import Stopwatch
@@ -125,6 +125,7 @@ class Runs:
         self._recorder = recorder
         self._consultation = consultation
         self._watch, self._until, self._latest = watch, until, latest
+        self._overruns = Overruns()
         self.exactly = ""
         """Where it is set, nothing is run any more but what is labelled so, and what that is made from."""
         self._has_gradients = True
@@ -173,7 +174,7 @@ class Runs:
                 return None
             self._recorder.take()
             patience = patience_of(self.references, self._options)
-            calls = run_sample(self._original, moved(sample), twice=False, patience=patience)
+            calls = run_sample(self._original, moved(sample), twice=False, patience=patience, overruns=self._overruns)
             shown = calls is not None and is_informative(calls[0])
             return self._recorder.nearest().get((key, side)) if shown else None
 
@@ -198,7 +199,8 @@ class Runs:
                 return
             change = partial(redrawn, number)
             self._recorder.take()
-            run_sample(self._original, change(reference.sample), twice=False, patience=patience, once=True)
+            sample = change(reference.sample)
+            run_sample(self._original, sample, twice=False, patience=patience, once=True, overruns=self._overruns)
             if side in self._recorder.take().get(key, ()):
                 self._add(reference.sample, change, of=reference)
                 met += 1
@@ -241,7 +243,8 @@ class Runs:
             known = len(self.references)
             self._add(reference.sample, requiring_grad, of=reference, twin=True)
             if not is_finite(reference.first.arguments):
-                self.references[known:] = self._telling(_as_behind(self.references[known:]))
+                _set_behind(self.references[known:])
+                self.references[known:] = self._telling(self.references[known:])
         self._poison()
         if any(r.twin and any(call.gradient_error is not None for call in r.calls) for r in self.references):
             # nobody takes gradients of a program that has none on one of its sides (an operator without a backward), or
@@ -518,7 +521,14 @@ class Runs:
             seen.append((self._recorder.nearest(), self._recorder.take()))
 
         calls = run_sample(
-            self._original, sample, twice=twice, patience=patience, before=before, between=note, sequel=sequel
+            self._original,
+            sample,
+            twice=twice,
+            patience=patience,
+            before=before,
+            between=note,
+            sequel=sequel,
+            overruns=self._overruns,
         )
         if calls is None:
             return
@@ -556,12 +566,11 @@ def _is_all_finite(outcome: Outcome) -> bool:
     return outcome.gradients is not None and all(map(is_finite, parts))
 
 
-def _as_behind(added: Sequence[Reference]) -> list[Reference]:
-    """Those with gradients flowing into an infinity or NaN: where it was left unread, like any other; where the program
-    reads it, what is finite all the same must stay so, and a fix that spreads it is not safe."""
+def _set_behind(added: Sequence[Reference]) -> None:
+    """Set the mode of those with gradients flowing into an infinity or NaN. Where it was left unread, they are like any
+    other; where the program reads it, what is finite all the same must stay so: a fix that spreads it is not safe."""
     for reference in added:
         if not _is_all_finite(reference.first):
             reference.sample = replace(reference.sample, mode=BEHIND)
             derive = reference.derive
             reference.derive = lambda base, derive=derive: replace(derive(base), mode=BEHIND)  # type: ignore[misc]
-    return list(added)

@@ -141,7 +141,12 @@ def witnessed(original: Entry, make: Callable[[], Made], of: Callable[[Made], Se
         yield made
 
 
-def patience_of(references: Sequence[Reference], options: SessionOptions) -> Patience:
+OF_ORIGINAL, OF_REWRITTEN = 0.5, 2.0
+"""CPU seconds that a call may take in any case: what takes the original too long is left out, and what takes only the
+rewritten program too long speaks against it."""
+
+
+def patience_of(references: Sequence[Reference], options: SessionOptions, least: float = OF_ORIGINAL) -> Patience:
     """For a call on an input of our own making, as measured by the calls so far."""
     longest = max((call.seconds for reference in references for call in reference.calls), default=0.0)
-    return Patience(seconds=0.5 + 20.0 * longest, memory=options.memory // 4)
+    return Patience(seconds=least + 20.0 * longest, memory=options.memory // 4)

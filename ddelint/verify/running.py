@@ -26,10 +26,10 @@ class Patience:
 
 
 class Overruns:
-    """How many inputs took more than patience allows in this process, and those that it was forked from.
+    """How many inputs took the original more than patience allows.
 
     A loop that never ends for one input (of NaN) does so for others that are made alike, and each costs all there is:
-    every one leaves less for the next.
+    every one leaves less for the next. A rewritten program has its patience to itself: that it is slow counts.
     """
 
     def __init__(self) -> None:
@@ -38,9 +38,6 @@ class Overruns:
     def left_of(self, patience: Patience) -> float:
         """The seconds that a call may take by now."""
         return patience.seconds * max(_LEAST_PATIENCE, 1 / (1 + self.count))
-
-
-_overruns = Overruns()
 
 
 def run_sample(
@@ -53,12 +50,13 @@ def run_sample(
     between: Callable[[], None] = lambda: None,
     once: bool = False,
     sequel: Sequence[Sample] = (),
+    overruns: Overruns | None = None,
 ) -> list[Outcome] | None:
     """A fresh instance on fresh arguments, once or twice; a second time in any case where the first changed its state.
 
     Where it is called twice, it is called once more on the arguments of `before`: state that was taken from one input
     shows on another. `between` is called before that. `once`: a single time, whatever it changes.
-    `sequel`: one call on each of these instead, after the first.
+    `sequel`: one call on each of these instead, after the first. `overruns`: of the original, to which it may add one.
 
     An entry that cannot be built or has no arguments for the sample gives one outcome with that exception. None: an
     input of our own making was more than `patience` allows, and says nothing.
@@ -66,11 +64,12 @@ def run_sample(
     if sample.declared or patience is None:
         return _run_sample(entry, sample, twice, before, between, once, sequel)
     try:
-        seconds = _overruns.left_of(patience) * (3 if twice else 1 + len(sequel))
-        with limited(seconds, patience.memory, waiting=WAITING):
+        seconds = patience.seconds if overruns is None else overruns.left_of(patience)
+        with limited(seconds * (3 if twice else 1 + len(sequel)), patience.memory, waiting=WAITING):
             outcomes = _run_sample(entry, sample, twice, before, between, once, sequel)
     except TooMuch:
-        _overruns.count += 1
+        if overruns is not None:
+            overruns.count += 1
         return None
     except MemoryError:
         return None

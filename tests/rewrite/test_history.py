@@ -46,6 +46,23 @@ def test_what_reads_a_definition_rests_on_it() -> None:
     assert alone.without(1) is not None
 
 
+def test_what_begins_within_a_line_defines_nothing_for_the_module() -> None:
+    first = history().add([replace(1, 5, 6, "n = 1")], 1)
+    both = first.add([replace(3, 5, 6, "n + 3")], 2)
+    without = both.without(1)
+    assert without is not None
+    assert without.current("f.py").text == "a = 1\nb = 2\nc = n + 3\n"
+
+
+def test_a_name_that_joined_an_import_stays_with_what_reads_it() -> None:
+    start = History({"f.py": SourceFile("f.py", "from other import one\n" + TEXT)})
+    joined = Edit(Span("f.py", 1, 22, 1, 22), ", twice")
+    both = start.add([joined, replace(2, 5, 6, "twice(1)")], 1).add([replace(3, 5, 6, "twice(2)")], 2)
+    without = both.without(1)
+    assert without is not None
+    assert without.current("f.py").text == "from other import one, twice\na = 1\nb = twice(2)\nc = 3\n"
+
+
 def test_an_import_stays_with_what_reads_it() -> None:
     above = Edit(Span("f.py", 1, 1, 1, 1), "from other import twice\n\n")
     both = history().add([above, replace(1, 5, 6, "twice(1)")], 1).add([replace(4, 5, 6, "twice(2)")], 2)

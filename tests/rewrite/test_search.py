@@ -1231,9 +1231,9 @@ def test_the_first_phase_leaves_time_for_what_is_unsafe(moves: pytest.MonkeyPatc
     phases = Search(asking(Slow()), seconds_left=lambda: clock[0])
     run = phases._phase.run
 
-    def noting(state: State, *, allow_unsafe: bool, fixing: bool = True) -> State:
+    def noting(state: State, *, allow_unsafe: bool, **further: bool) -> State:
         asked.append(clock[0] if allow_unsafe else 0.0)
-        return run(state, allow_unsafe=allow_unsafe, fixing=fixing)
+        return run(state, allow_unsafe=allow_unsafe, **further)
 
     moves.setattr(phases._phase, "run", noting)
     phases.run()

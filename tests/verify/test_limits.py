@@ -15,6 +15,8 @@ from ddelint.trace.entry import Entry
 from ddelint.trace.limits import TooMuch, is_too_much, limited
 from ddelint.verify import stopwatch
 from ddelint.verify.eager import compare
+from ddelint.verify.running import Overruns, Patience, run_sample
+from ddelint.verify.samples import Sample
 
 
 def test_an_endless_loop_is_ended_even_where_the_user_catches_everything() -> None:
@@ -89,3 +91,27 @@ def test_an_input_of_our_own_making_that_takes_too_much_is_left_out(
     assert found.equal
     assert found.declared == 8
     assert found.samples < 16
+
+
+def test_what_never_ends_leaves_less_for_what_comes_after_it() -> None:
+    overruns, patience = Overruns(), Patience(seconds=2.0, memory=1 << 30)
+    left = []
+    for overruns.count in (0, 1, 3, 50):
+        left.append(overruns.left_of(patience))
+    assert left == [2.0, 1.0, 0.5, 0.4]
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_an_input_that_never_ends_is_counted_for_the_original_alone(counted: bool) -> None:
+    def endless(x: torch.Tensor) -> torch.Tensor:
+        while x.sum() < 1:
+            x = x * 1
+        return x
+
+    overruns = Overruns()
+    sample = Sample("zeros", False, lambda: ((torch.zeros(2),), {}))
+    patience = Patience(seconds=0.05, memory=1 << 32)
+    entry = Entry("fn", "", lambda: endless, lambda seed: sample.make(), seeded=False, parameters=("x",))
+    known = overruns if counted else None
+    assert run_sample(entry, sample, twice=False, patience=patience, overruns=known) is None
+    assert overruns.count == int(counted)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import is_plain
-from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.kinds import Kind, Kinds, is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import bindings, called, names_written
 from ddelint.rewrite.writing.rewrites import Expr
@@ -30,7 +30,8 @@ def put_together_of_nothing(context: Context, path: Sequence[ast.AST]) -> dict[a
 
 
 def _joins(call: ast.Call) -> bool:
-    return called(call) == "stack" or called(call) in knowledge().concatenations
+    puts_together = called(call) in knowledge().stackings | knowledge().concatenations
+    return puts_together and isinstance(call.func, ast.Attribute) and is_torch(call.func.value)
 
 
 def _is_chosen(context: Context, call: ast.Call) -> bool:
@@ -83,15 +84,15 @@ def _is_place(context: Context, index: ast.expr) -> bool:
 
 
 def _is_before_loops(function: ast.AST, tensor: ast.expr) -> bool:
-    """Whether a name or attribute has a value before the loops of a function."""
+    """Whether a name or attribute has its value from outside of the loops of a function, or as an argument."""
     root = tensor
     while isinstance(root, ast.Attribute):
         root = root.value
     if not isinstance(root, ast.Name) or not isinstance(function, ast.FunctionDef):
         return False
-    before = [statement for statement in function.body if not isinstance(statement, (ast.For, ast.While))]
-    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
-    return root.id in {argument.arg for argument in arguments} | names_written(*before)
+    loops = [node for node in ast.walk(function) if isinstance(node, (ast.For, ast.While))]
+    arguments = {one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    return root.id in arguments or root.id in names_written(*function.body) - names_written(*loops)
 
 
 def _given(function: ast.AST) -> Iterator[tuple[str, ast.expr]]:

@@ -23,7 +23,7 @@ class _Piece:
 
 def chosen_piece(write: Writer, test: Expr, first: Expr, second: Expr) -> Expr | None:
     """The piece of a tensor that `test` chooses, as a slice of it; None where the values are no two pieces of one
-    tensor, are cut along several dimensions, or are of one length, so that their elements can be chosen.
+    tensor, are cut along several dimensions, or seem to be of one length, so that their elements can be chosen.
 
     The two are read where the result stands.
     """
@@ -33,7 +33,7 @@ def chosen_piece(write: Writer, test: Expr, first: Expr, second: Expr) -> Expr |
     rank = max(len(one.slices), len(other.slices))
     pairs = list(zip(*(piece.slices + (_ALL,) * (rank - len(piece.slices)) for piece in (one, other))))
     cut = [dimension for dimension, (left, right) in enumerate(pairs) if ast.unparse(left) != ast.unparse(right)]
-    if len(cut) != 1 or _are_of_one_length(*pairs[cut[0]]):
+    if len(cut) != 1 or _are_of_one_length(*pairs[cut[0]]) or _are_neighbours(*pairs[cut[0]]):
         return None
     (dimension,) = cut
     left, right = pairs[dimension]
@@ -66,6 +66,12 @@ def _are_of_one_length(one: ast.Slice, other: ast.Slice) -> bool:
     return bool(length) and length == _length(other)
 
 
+def _are_neighbours(one: ast.Slice, other: ast.Slice) -> bool:
+    """Whether one slice begins where the other ends, as the halves of a tensor do: these are mostly of one length."""
+    meeting = ((one.upper, other.lower), (other.upper, one.lower))
+    return any(end and begin and ast.unparse(end) == ast.unparse(begin) for end, begin in meeting)
+
+
 def _length(cut: ast.Slice) -> str:
     """How long a slice is: `4` for `2:6`, `k` for `i : i + k` and `:k`; empty where that isn't said."""
     lower, upper = integer(cut.lower) if cut.lower else 0, integer(cut.upper)
@@ -90,6 +96,6 @@ def _bound(write: Writer, test: Expr, one: ast.expr | None, other: ast.expr | No
 
 
 def _read(write: Writer, read: ast.expr | str) -> Expr:
-    """An expression, whose nodes are none of the source."""
+    """An expression that was parsed from built code, whose nodes stand nowhere in the source."""
     code = read if isinstance(read, str) else ast.unparse(read)
     return write.expr(code.replace("{", "{{").replace("}", "}}"))

@@ -148,6 +148,7 @@ class Knowledge:
     elementwise: frozenset[str]
     listings: frozenset[str]
     concatenations: frozenset[str]
+    stackings: frozenset[str]
     repeating: frozenset[str]
     conversions: frozenset[str]
     deep_copies: frozenset[str]

@@ -281,6 +281,12 @@ def asks_compiling(node: ast.AST) -> bool:
     )
 
 
+def is_compiling_of(chain: str) -> bool:
+    """Whether a name or chain of attributes is that of torch's `is_compiling`."""
+    owner, _, name = chain.rpartition(".")
+    return name == "is_compiling" and owner.rpartition(".")[2] in {"", "compiler", "_dynamo"}
+
+
 def stands_in_eager(source: SourceFile, node: ast.AST) -> bool:
     """Whether a test that asks if the program is being compiled stands around a node."""
     return any(isinstance(parent, ast.If) and asks_compiling(parent.test) for parent in source.ancestors(node))

@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from ddelint.nouns.diagnostics import Edit, Span
 from ddelint.rewrite.candidate import Import
-from ddelint.rewrite.writing.edits import minimal_edits
+from ddelint.rewrite.writing.edits import imported_names, minimal_edits
 from ddelint.rewrite.writing.imports import EngineError, import_edits
 from ddelint.sources.source import SourceFile
 
@@ -25,6 +25,7 @@ class Change:
     old: str
     new: str
     step: int
+    begins_line: bool = True
 
     @property
     def growth(self) -> int:
@@ -72,7 +73,8 @@ class History:
         for edit in in_order[::-1]:
             source = self.current(edit.span.filename)
             start = source.offset(edit.span.row, edit.span.column)
-            added.append(Change(source.filename, start, source.segment(edit.span), edit.content, step))
+            replaced, begins_line = source.segment(edit.span), edit.span.column == 1
+            added.append(Change(source.filename, start, replaced, edit.content, step, begins_line))
         return History(self._originals, (*self.changes, *added))
 
     def untouched(self) -> History:
@@ -102,14 +104,14 @@ class History:
 
     def _handed_on(self, change: Change) -> Change:
         """An import, as one of a later step that reads what it brings; any other change as it is."""
-        names = _names(_IMPORTED, change) if _IMPORTS.fullmatch(change.new) else set()
+        names = imported_names(change.new)
         later = next((one for one in self.changes if one.step > change.step and _reads(one, change, names)), None)
         return change if later is None else replace(change, step=later.step)
 
     def _reader_of_what_goes(self, step: int, left: Sequence[Change]) -> Change | None:
         """A change among those `left` that reads what `step` has defined in its module."""
         for gone in (change for change in self.changes if change.step == step):
-            names = _names(_DEFINED, gone)
+            names = _defined(gone)
             reader = next((one for one in left if one.step > step and _reads(one, gone, names)), None)
             if reader is not None:
                 return reader
@@ -181,21 +183,20 @@ class History:
 
 _WORD = re.compile(r"\w+")
 _DEFINED = re.compile(r"^(?:def|class) (\w+)|^(\w+)(?::[^=\n]+)? = ", re.MULTILINE)
-_IMPORTED = re.compile(r"^(?:from [\w.]+ )?import ([\w, ]+)$", re.MULTILINE)
-_IMPORTS = re.compile(r"(?:(?:from [\w.]+ )?import [\w, ]+\n|\n)+")
 
 
-def _names(brought_by: re.Pattern[str], change: Change) -> set[str]:
-    """The names that lines of a module's own level bring, and did not before."""
+def _defined(change: Change) -> set[str]:
+    """The names that lines of a module's own level define, and did not before."""
+    within = "" if change.begins_line else " "  # what begins within a line stands at no line's beginning
     new, old = (
-        {name for found in brought_by.finditer(text) for name in _WORD.findall(" ".join(filter(None, found.groups())))}
+        {name for found in _DEFINED.finditer(within + text) for name in found.groups() if name}
         for text in (change.new, change.old)
     )
     return new - old
 
 
 def _reads(later: Change, change: Change, names: Set[str]) -> bool:
-    """Whether a change writes any of the names into the file of another one."""
+    """Whether a change writes any of the names, if only as a word, into the file of another one."""
     if not names or later.filename != change.filename:
         return False
     return bool(names & (set(_WORD.findall(later.new)) - set(_WORD.findall(later.old))))

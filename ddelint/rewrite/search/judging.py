@@ -213,10 +213,13 @@ class Judging:
         if not safe.steps:
             return []
         comparison = self.compare_whole(safe)
-        one_sided = self._seen_from_one_side(safe, comparison)
-        self.one_sided |= {decision.key: unseen(decision, side, safe) for _, decision, side in one_sided}
-        found = [(step, unseen(decision, side, safe)) for step, decision, side in one_sided]
-        return self._all_doubtful(safe, found, verdict.all_doubting(comparison))
+        one_sided = [
+            (step, decision.key, unseen(decision, side, safe))
+            for step, decision, side in self._seen_from_one_side(safe, comparison)
+        ]
+        self.one_sided |= {key: reason for _, key, reason in one_sided}
+        found = {step.number: (step, reason) for step, _, reason in one_sided}
+        return self._all_doubtful(safe, list(found.values()), verdict.all_doubting(comparison))
 
     def is_doubted(self, safe: State) -> bool:
         """Whether all samples show a safe fix to be less than safe, which is known sooner than what is compiled.

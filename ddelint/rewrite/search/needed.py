@@ -64,8 +64,9 @@ class Needed:
         compilation = self._judging.verified(shorter)
         if _goes_through(compilation) or _asks_elsewhere(compilation, shorter, _without(state, shorter)):
             return shorter
+        # where the whole program goes through no front end either, to compile it without each fix would show nothing
         if not _goes_through(self._asking.compile(state.history)):
-            return state  # nor does it without one of them: not worth a compilation for each
+            return state
         return self._left(state, self._is_missed)
 
     def _left(self, state: State, is_missed: Callable[[Step, History], bool]) -> State:

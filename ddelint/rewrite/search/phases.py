@@ -64,7 +64,7 @@ class Phase:
         self.hopeless: Mapping[Key, Diagnostic] = {}
         """While regions are taken out of the program: the questions that nothing else has cleared."""
 
-    def run(self, state: State, *, allow_unsafe: bool, fixing: bool = True) -> State:
+    def run(self, state: State, *, allow_unsafe: bool, fixing: bool = True, may_begin_anew: bool = False) -> State:
         """Fix what is asked, all together or one after the other, until none is left that can be fixed."""
         self._asking.forward_first = self._asking.takes_long(state.history)
         for _ in range(MOST_STEPS):
@@ -78,7 +78,7 @@ class Phase:
                 self._report_share(state)
                 self._at_once.fix(state, proposals)
                 continue
-            question = self._next_question(state, may_begin_anew=fixing and not allow_unsafe and not late)
+            question = self._next_question(state, may_begin_anew=may_begin_anew and not late)
             if question is None:
                 return state
             key = key_of(state.history, question)

@@ -95,7 +95,7 @@ class Search:
         complete: tuple[State, State, Comparison | None] | None = None
         for attempt in count():
             if kept_unsafe is None:
-                safe, everything = self._both_phases(kept, fixing=attempt < MOST_RESTARTS)
+                safe, everything = self._both_phases(kept, attempt)
                 if self._borrows(everything, attempt):
                     kept = without(safe, ())
                     continue
@@ -190,11 +190,12 @@ class Search:
         state = self._phase.run(State(self.start), allow_unsafe=False, fixing=False)
         return self._outcome(first, state, state, None)
 
-    def _both_phases(self, kept: State, *, fixing: bool) -> tuple[State, State]:
+    def _both_phases(self, kept: State, attempt: int) -> tuple[State, State]:
         """With safe fixes alone, and going on with unsafe ones."""
+        fixing, may_begin_anew = attempt < MOST_RESTARTS, attempt + 1 < MOST_RESTARTS
         left = max(0.0, self._seconds_left()) if fixing else 0.0
         self._kept_back = (_LAST_RESORT + _ALSO_UNSAFE) * left
-        safe = self._phase.run(kept, allow_unsafe=False, fixing=fixing)
+        safe = self._phase.run(kept, allow_unsafe=False, fixing=fixing, may_begin_anew=may_begin_anew)
         if fixing:
             safe = self._held_by_all_samples(safe)
         if fixing and (no_better := reworded(safe)):

@@ -43,6 +43,16 @@ def _are_imports(text: str) -> bool:
     return bool(statements) and all(isinstance(s, (ast.Import, ast.ImportFrom)) for s in statements)
 
 
+def imported_names(text: str) -> set[str]:
+    """The names that inserted text brings where it is nothing but imports, or further names for a from-import."""
+    if _FURTHER_NAMES.fullmatch(text):
+        return set(re.findall(r"\w+", text))
+    if not _are_imports(text):
+        return set()
+    aliases = (alias for s in ast.parse(textwrap.dedent(text)).body for alias in getattr(s, "names", ()))
+    return {(alias.asname or alias.name).partition(".")[0] for alias in aliases}
+
+
 def _united_lines(edits: Sequence[Edit]) -> list[Edit]:
     if len(edits) < 2:
         return list(edits)

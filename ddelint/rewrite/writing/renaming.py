@@ -7,6 +7,7 @@ from typing import TypeVar, cast
 
 import libcst as cst
 
+from ddelint.rewrite.reading.names import is_compiling_of
 from ddelint.rewrite.writing.brackets import fitted
 
 Node = TypeVar("Node", bound=cst.CSTNode)
@@ -36,7 +37,7 @@ class _Answering(cst.CSTTransformer):
         self.name = name
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
-        asks = not original_node.args and _chain(original_node.func).rpartition(".")[2] == "is_compiling"
+        asks = not original_node.args and is_compiling_of(_chain(original_node.func))
         return cst.Name(self.name) if asks else updated_node
 
 

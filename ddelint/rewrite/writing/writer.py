@@ -94,8 +94,8 @@ class Writer(Pieces):
     def slice(self, lower: Part | None, upper: Part | None) -> cst.BaseSlice:
         """`lower : upper`: a place among those that fill a subscript, or in the place of another one."""
         bounds = {name: part for name, part in (("lower", lower), ("upper", upper)) if part is not None}
-        template = {2: "_[{lower} : {upper}]", 0: "_[:]"}.get(len(bounds), "_[: {upper}]" if upper else "_[{lower} :]")
-        built = cast(cst.Subscript, self.expr(template, **bounds))
+        begin, end = "{lower} " if lower is not None else "", " {upper}" if upper is not None else ""
+        built = cast(cst.Subscript, self.expr(f"_[{begin}:{end}]", **bounds))
         return built.slice[0].slice
 
     def string(self, text: str) -> cst.SimpleString:

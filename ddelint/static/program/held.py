@@ -48,8 +48,10 @@ class Held:
                         found |= self._of_held(place[0], made, attribute, calls)
                         continue
                     makers = next((one for one in self._inheritance.chain(owner) if method in one[1].methods), None)
-                    for name in sorted(makers[1].returned(method)) if makers is not None else ():
-                        found |= self._of_held(makers[0][0], name, attribute, calls) if makers is not None else set()
+                    if makers is None:
+                        continue
+                    for name in sorted(makers[1].returned(method)):
+                        found |= self._of_held(makers[0][0], name, attribute, calls)
             for attribute in (wanted | calls.handed) & cls.stored.keys():
                 found |= self._functions(place[0], cls.stored[attribute])
             for attribute in (wanted | calls.handed) & cls.set_to.keys():

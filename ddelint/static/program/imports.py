@@ -246,7 +246,7 @@ class Imports:
     def is_record_of_tensors(self, path: str, name: str) -> bool:
         """Whether a name of a module is that of a class that declares attributes that are tensors, or of an heir."""
         place = self.resolve(path, name)
-        if not isinstance(place, tuple):
+        if not isinstance(place, tuple) or self.is_module(*place) is True:
             return False
         known = operators().annotations
         types = known["tensor"] | known["mask"]

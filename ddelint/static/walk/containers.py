@@ -128,8 +128,7 @@ def _or_default(held: Value, name: str, call: Call) -> Value:
     """What a key that may be missing gives: what the dict holds, or the default, which is None where none is given."""
     if held == UNKNOWN or (name == "pop" and len(call.arguments) == 1):
         return held
-    default = call.arguments[1] if len(call.arguments) > 1 else call.keywords.get("default", NONE)
-    return join(held, default)
+    return join(held, call.arguments[1] if len(call.arguments) > 1 else NONE)
 
 
 def _updated(table: Table, call: Call) -> Table:

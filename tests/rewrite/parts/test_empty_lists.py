@@ -56,6 +56,19 @@ def test_what_nothing_fills_has_no_rows(body: str, end: str, expected: str) -> N
     assert said(LOOP.format(body=body, end=end)) == ({expected} if expected else set())
 
 
+@pytest.mark.parametrize(("appended", "rows"), [("made[0]", ""), ("order[0]", "order[:0]")])
+def test_what_a_loop_inside_of_a_branch_makes_is_not_there_without_any_iteration(appended: str, rows: str) -> None:
+    body = (
+        "if len(x) == 0:\n    return x\nkept = []\nif len(order) > 0:\n    for i in range(len(order)):\n"
+        f"        made = order * 2\n        kept.append({appended})\nreturn torch.stack(kept)"
+    )
+    assert said(body) == ({f"return torch.stack(kept) if kept else {rows}"} if rows else set())
+
+
+def test_other_libraries_put_other_things_together() -> None:
+    assert said(LOOP.format(body="kept.append(order[0])", end="np.stack(kept)")) == set()
+
+
 def test_a_list_that_starts_with_something_is_never_empty() -> None:
     body = "kept.append(order[0])"
     assert said(LOOP.format(body=body, end="torch.stack(kept)").replace("kept = []", "kept = [order[0]]")) == set()

@@ -30,6 +30,8 @@ def chosen(first: str, second: str) -> str:
         ("self.x[:2]", "self.x[:n]", "self.x[: torch.where(t, 2, n).item()]"),
         # of one length, of two tensors, along two dimensions, in steps; and what is no piece
         ("x[:4]", "x[2:6]", ""),
+        ("x[:h]", "x[h:]", ""),
+        ("x[:, n : 2 * n]", "x[:, :n]", ""),
         ("x[i : i + n]", "x[j : j + n]", ""),
         ("x[:n]", "y[:m]", ""),
         ("x[:n]", "x[:, :n]", ""),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.parts.outlining.forms import MODULE, TENSOR, TENSORS, Form, Leaf, leaves, rebuilt
-from ddelint.rewrite.reading.names import asks_compiling
+from ddelint.rewrite.reading.names import is_compiling_of
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements, Writer
 
 
@@ -67,7 +67,9 @@ class Region:
     @property
     def asks_compiling(self) -> bool:
         """Whether it asks if the program is being compiled, which an operator is not: it is told who calls it."""
-        return any(map(asks_compiling, self.body if self.expression is None else [self.expression]))
+        parts = self.body if self.expression is None else [self.expression]
+        calls = (node for part in parts for node in ast.walk(part) if isinstance(node, ast.Call) and not node.args)
+        return any(is_compiling_of(ast.unparse(call.func)) for call in calls)
 
     @property
     def modules(self) -> list[Operand]:
