@@ -75,6 +75,9 @@ def test_a_block_changes_nothing_that_it_has_made(body: str, changed: set[str]) 
     ("body", "given", "returns"),
     [
         ("a = 1\nif c:\n    b = 1\nelse:\n    b = 2", {"a", "b"}, False),
+        ("while (n := f(x)) > 0:\n    x = x - n", {"n"}, False),
+        ("if (n := f(x)) > 0 and (m := n):\n    pass", {"n"}, False),
+        ("match (n := f(x)):\n    case 0:\n        a = 1", {"n"}, False),
         ("for i in a:\n    b = 1", set(), False),
         ("for i in a:\n    if c:\n        b = i\n        break\nelse:\n    i = b = 0", {"i", "b"}, False),
         ("for i in a:\n    if c:\n        break\n    b = i\nelse:\n    b = 0", set(), False),

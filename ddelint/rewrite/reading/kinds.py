@@ -278,8 +278,9 @@ def is_torch(node: ast.expr) -> bool:
 
 
 def is_float_question(node: ast.Call) -> bool:
-    """Whether a call asks of one float what it is: `math.isnan(x)`."""
-    return isinstance(node.func, ast.Attribute) and ast.unparse(node.func) in knowledge().float_questions
+    """Whether a call asks of one float what it is: `math.isnan(x)`, or `isnan(x)` by its own name."""
+    questions = knowledge().float_questions
+    return called(node) in questions.values() and ast.unparse(node.func) in questions
 
 
 def tensor_argument(node: ast.Call) -> ast.expr | None:

@@ -142,10 +142,10 @@ def assigned_on_every_way(body: Sequence[ast.stmt]) -> set[str]:
             case ast.With(body=inner, items=items):
                 found |= assigned_on_every_way(inner)
                 found |= {n for item in items if item.optional_vars for n in names_written(item.optional_vars)}
-            case ast.Match(cases=cases):
-                found |= _given_by_cases(cases, [assigned_on_every_way(case.body) for case in cases])
-            case ast.For() | ast.While():
-                found |= _given_by_loop(statement)
+            case ast.Match(subject=subject, cases=cases):
+                found |= _given_by(subject) | _given_by_cases(cases, [assigned_on_every_way(c.body) for c in cases])
+            case ast.For(iter=head) | ast.While(test=head):
+                found |= _given_by(head) | _given_by_loop(statement)
             case ast.Assign() | ast.AnnAssign(value=ast.expr()):
                 found |= names_written(statement)
     return found
@@ -248,6 +248,7 @@ def _collect_free(body: Sequence[ast.stmt], given: frozenset[str], free: set[str
                 given |= _given_by_loop(statement)
             case ast.Match(subject=subject, cases=cases):
                 free |= _reads(subject) - given
+                given |= _given_by(subject)
                 arms = []
                 for case in cases:
                     bound = names_written(case.pattern)

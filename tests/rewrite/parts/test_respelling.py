@@ -82,6 +82,11 @@ def said(body: str, asking: str) -> str:
             "np.isnan(float(total)) or math.isinf(total)",
             "return x if torch.isnan(total) or torch.isinf(total) else y\n? torch.isnan(total) or torch.isinf(total)",
         ),
+        (
+            "if isnan(float(total)):\n    y = x\nreturn y",
+            "isnan(float(total))",
+            "if torch.isnan(total):\n    y = x\nreturn y\n? torch.isnan(total)",
+        ),
         ("if math.isnan(1 / 3):\n    y = x\nreturn y", "math.isnan(1 / 3)", ""),
         (
             "y = x / n if (n := mode.sum().item()) else y\nreturn y",
