@@ -26,13 +26,9 @@ from typing import Any
 
 from ddelint.knowledge import extensions
 from ddelint.knowledge.folder import rules_folder
+from ddelint.system.digests import digest_of
 from ddelint.system.files import OwnFolder
 from ddelint.version import VERSION
-
-try:
-    from _blake2 import blake2b  # hashlib gives the same one, and loads OpenSSL for it
-except ImportError:
-    from hashlib import blake2b
 
 RACY = 2 * 10**9
 """Nanoseconds: a file changed so shortly before it was looked at may change again without a new time."""
@@ -65,7 +61,7 @@ def content_of(data: bytes, stamp: Stamp | None) -> Content:
     """What to remember of a file that held `data`, with the stamp that it had just before it was read."""
     if stamp is not None and time.time_ns() - stamp[1] < RACY:
         stamp = None
-    return Content(blake2b(data, digest_size=16).hexdigest(), stamp)
+    return Content(digest_of(data), stamp)
 
 
 class Cache:
@@ -174,10 +170,7 @@ class Cache:
 
     def _place(self, folder: str) -> tuple[str, str]:
         """Folder and name of the file that holds what is known of a folder of sources."""
-        key = blake2b(digest_size=16)
-        for part in (self._salt, folder):
-            key.update(part.encode(errors="surrogateescape") + b"\0")
-        name = key.hexdigest()
+        name = digest_of(*(part.encode(errors="surrogateescape") + b"\0" for part in (self._salt, folder)))
         return name[:2], f"{name[2:]}.json"
 
 
@@ -302,7 +295,7 @@ def _fingerprint() -> str:
     code = sorted(stamps(folders))
     others = sorted((str(path), *stamp_of(str(path))) for path in extensions.files())
     made_by = json.dumps([VERSION, sys.version_info[:3], code, others])
-    return blake2b(made_by.encode(), digest_size=16).hexdigest()
+    return digest_of(made_by.encode())
 
 
 def stamps(folders: Iterable[str]) -> Iterator[tuple[str, int, int]]:

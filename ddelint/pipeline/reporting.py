@@ -27,11 +27,11 @@ def report(run: Run, *, files: int) -> Report:
         from ddelint.rewrite.static_fixes import with_static_fixes
 
         static = with_static_fixes(static, run.sources, _proven(run.traced, static))
-    findings = [*static, *(d for d in run.traced if not _is_known(d, static))]
-    if findings:
+    findings, traced = [*static], [d for d in run.traced if not _is_known(d, static)]
+    if static or traced:
         from ddelint.nouns.merge import merge  # what a clean file needs none of is loaded where it is used
 
-        findings = merge(static, findings[len(static) :])
+        findings = merge(static, traced)
     findings = _apply_suppressions(findings, run)
     findings = [d for d in findings if chosen(d, options)]
     if options.baseline is not None or options.write_baseline is not None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ddelint.knowledge.operators import operators
 from ddelint.nouns.readings import Reading
 from ddelint.sources.source import SourceError, SourceFile, TooDeepError
-from ddelint.static.program.declared import digest_of
 from ddelint.static.program.survey import Asked, Survey, survey
+from ddelint.system.digests import digest_of
 
 if TYPE_CHECKING:  # a file without findings needs none of them
     from ddelint.nouns.diagnostics import Diagnostic

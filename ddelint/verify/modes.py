@@ -18,27 +18,21 @@ from torch.utils import _pytree as pytree
 from ddelint.nouns.protocol import INTEGERS, NOT_FINITE
 from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.inputs import is_integer, leaf_name
-from ddelint.verify.kinds import (
-    IN_ANOTHER_SHAPE,
-    OF_ANOTHER_DTYPE,
-    in_double,
-    other_kinds,
-    rounded,
-)
+from ddelint.verify.kinds import IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, in_double, other_kinds, rounded
 from ddelint.verify.samples import AUTOCAST, UNREAD, Sample, is_ordinary, with_leaves
 from ddelint.verify.set_later import is_uniform, kept_to_be_set
 
 OTHER_SIZES = ("with one row", "without rows")
 """Modes in which sizes are others than those that are compiled for."""
-HALF = "in half precision"
+_HALF = "in half precision"
 _LARGE = 40000.0
 """Two of them are more than half precision holds."""
 SHARED_ARGUMENT = "with one tensor for two arguments"
 _MOST_SHARED = 3
 TRACED_ANEW = (AUTOCAST, SHARED_ARGUMENT, INTEGERS, IN_ANOTHER_SHAPE)
 """Modes for which what is compiled is traced anew: what cannot be says so then. So does what cannot with another
-argument or setting, whatever the input. Sizes are none of them: with few rows more than a few programs are called, and
-an arm that is computed and not chosen asks for more (`topk`)."""
+argument or setting, whatever the input. Other sizes are none of them: programs are often called with few rows, and an
+arm that is computed and not chosen may ask for more (`topk`)."""
 TWICE = "called twice before the backward pass"
 _OTHER_DRAWS = 1000
 """Seeds from here on are those of draws that no input set comes with."""
@@ -97,8 +91,8 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
         if any(True for _ in _weights(program)) or any(True for _ in kept_to_be_set(program)):
             yield _with_other_weights
     yield _in_double
-    yield partial(_in_half, torch.float16, HALF)
-    yield partial(_in_half, torch.bfloat16, "in bfloat16")
+    yield partial(_in_half, torch.float16, _HALF)
+    yield _in_bfloat16
     yield _large_in_half
     yield partial(_in_integers, 1)
     yield partial(_in_integers, 8)
@@ -111,7 +105,7 @@ def in_other_dtypes(sample: Sample, parameters: Sequence[str]) -> Iterator[Calla
     """The same input under autocast, in bfloat16, in double precision, and with one argument alone of another dtype: an
     arm that multiplies matrices or casts may have one where the arm beside it keeps another."""
     yield _under_autocast
-    yield partial(_in_half, torch.bfloat16, "in bfloat16")
+    yield _in_bfloat16
     yield _in_double
     yield from (change for change in other_kinds(sample, parameters) if change(sample).mode == OF_ANOTHER_DTYPE)
 
@@ -258,6 +252,10 @@ def _in_half(dtype: torch.dtype, mode: str, sample: Sample) -> Sample:
     return replace(_in_mode(sample, mode, change=narrowed, prepare=prepare), differentiable=False)
 
 
+def _in_bfloat16(sample: Sample) -> Sample:
+    return _in_half(torch.bfloat16, "in bfloat16", sample)
+
+
 def _large_in_half(sample: Sample) -> Sample:
     """Numbers about as large as each other, of which half precision holds each and hardly the sum of two: a mean adds
     them up in single precision."""
@@ -268,7 +266,7 @@ def _large_in_half(sample: Sample) -> Sample:
         largest = float(leaf.detach().abs().amax())
         return ((leaf / largest + 7) * (_LARGE / 8)).detach() if 0 < largest < math.inf else leaf
 
-    narrowed = _in_half(torch.float16, f"{HALF}, large", sample)
+    narrowed = _in_half(torch.float16, f"{_HALF} with large numbers", sample)
     return replace(narrowed, make=with_leaves(narrowed, lambda leaves: list(map(enlarged, leaves))))
 
 

@@ -96,5 +96,4 @@ def _by_function(tree: ast.AST, name: str = "") -> Iterator[tuple[str, ast.AST]]
     """The nodes of a tree in the order of the text, each with the qualified name of the function it stands in."""
     for child in ast.iter_child_nodes(tree):
         yield name, child
-        inner = child.name if isinstance(child, _NAMED) else ""
-        yield from _by_function(child, ".".join(filter(None, (name, inner))) if inner else name)
+        yield from _by_function(child, f"{name}.{child.name}" if isinstance(child, _NAMED) else name)

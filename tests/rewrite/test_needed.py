@@ -27,6 +27,7 @@ class Traces:
         self.compiled: list[str] = []
         self.results: tuple[TargetResult, ...] = ()
         self.stopped = False
+        self.refuses = False
 
     def stops(self, _: History) -> bool:
         return self.stopped
@@ -44,7 +45,7 @@ class Traces:
 
     def compile(self, history: History) -> Compilation:
         self.compiled.append(history.current(NAME).text)
-        return Compilation(results=())
+        return Compilation(results=self.results if self.refuses else ())
 
     def is_wrong(self, _: State, *, late: bool = False) -> bool:
         return False
@@ -111,3 +112,12 @@ def test_what_a_front_end_asks_elsewhere_needs_no_fix_that_has_gone(
     traces.results = (TargetResult("compile", "cpu", False, (question,)),)
     assert [step.number for step in needed.of(with_both()).steps] == [2]
     assert bool(traces.compiled) is alone
+
+
+def test_where_no_front_end_takes_the_whole_program_it_is_not_compiled_without_each(
+    needed: Needed, traces: Traces
+) -> None:
+    traces.results, traces.refuses = (TargetResult("compile", "cpu", False, error="an assertion of its own"),), True
+    state = with_both()
+    assert [step.number for step in needed.of(state).steps] == [1, 2]
+    assert traces.compiled == [state.history.current(NAME).text]

@@ -177,6 +177,19 @@ def test_what_asks_if_it_is_compiled_is_told_by_whom_it_is_called(asked: str, co
     assert outcome(load(program)) == outcome(load(text.replace(asked, compiled)))
 
 
+def test_what_leaves_the_graph_is_told_too_whether_it_is_compiled() -> None:
+    text = (
+        f"{IMPORTS}def fn(norm, x, t):\n    for k in t.tolist():\n"
+        "        x = norm(x) + k if torch.compiler.is_compiling() else norm(x) - k\n    return x * 2\n"
+    )
+    found, *_ = rewritten("graph_break", context_of(text, "t.tolist()", {"norm": NORM}, "DDE201"))
+    assert "norm(x) + k if compiled else norm(x) - k" in found
+    assert found.count("torch.compiler.is_compiling()") == 1
+    for compiled in ("True", "False"):
+        program = found.replace("torch.compiler.is_compiling()", compiled)
+        assert outcome(load(program)) == outcome(load(text.replace("torch.compiler.is_compiling()", compiled)))
+
+
 def test_a_record_whose_class_has_no_name_in_the_file_stays_inside() -> None:
     text = f"{IMPORTS}import made\n\n\ndef longest(x, t):\n    k = int(t.max())\n    return made.Found(x + k, k)\n"
     record = TypeFact("tuple", python_type="made.Found", items=(("rows", TENSOR), ("count", NUMBER)))

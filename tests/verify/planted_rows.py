@@ -2381,7 +2381,7 @@ DOUBTFUL = (
         "a sum over at least one",
         RESTRUCTURED,
         "y = torch.where(keep[:, None], x, 0.0).sum(0) / keep.sum().clamp(min=1)",
-        "in half precision, large",
+        "in half precision with large numbers",
     ),
     Row(
         "F",

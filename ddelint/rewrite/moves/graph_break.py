@@ -26,8 +26,8 @@ def _written(context: Context, region: Region) -> Rewrite:
     assert function is not None
     name = fresh_name(context.site.source, f"_{function.name.strip('_')}_{what_it_gives(region)}")
     definition = helper(write, region, name, "torch.compiler.disable")
-    told = [write.compiling] if region.asks_compiling else []
-    call = write.expr("{}({})", name, [*(operand.text for operand in region.operands), *told])
+    flag = [write.compiling] if region.asks_compiling else []
+    call = write.expr("{}({})", name, [*(operand.text for operand in region.operands), *flag])
     return restructured(
         "what cannot be traced leaves the graph and runs in eager",
         changes(context, region, definition, call),

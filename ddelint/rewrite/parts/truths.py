@@ -21,10 +21,6 @@ _LEAST_PRECISION, _LEAST_EXPONENT = 256, 13
 """What the mantissa of bfloat16 and the exponent of float16 hold."""
 
 
-def _name(node: ast.expr) -> str:
-    return called(node) if isinstance(node, ast.Call) else ""
-
-
 class NotAPredicate(Exception):
     """A test that cannot be said as a tensor."""
 
@@ -163,11 +159,8 @@ class Truths:
         whole_numbers = all(self.kinds.dtype(item).startswith(("int", "uint")) for item in items)
         if items and (whole_numbers or self._is_exact(left, right)):
             return self._compared(read[0] or left, operator, read[1] or right)
-        if (
-            items
-            and all(self.kinds.dtype(item) in _FLOATS for item in items)
-            and "int" not in map(_name, (left, right))
-        ):
+        whole_reads = any(isinstance(side, ast.Call) and called(side) == "int" for side in (left, right))
+        if items and not whole_reads and all(self.kinds.dtype(item) in _FLOATS for item in items):
             return self.write.operation(self._wide(read[0], left), operator, self._wide(read[1], right))
         return self.number(self._leaf(node) if whole else self._compared(left, operator, right))
 
@@ -176,13 +169,9 @@ class Truths:
 
     def _wide(self, item: ast.expr | None, node: ast.expr) -> Expr:
         """A side of a comparison of floats: what is read from a tensor as Python has it, in double precision."""
-        if item is None:
-            return self._leaf(node)
-        return (
-            self._leaf(item)
-            if self.kinds.dtype(item) == "float64"
-            else self.write.expr("{}.double()", self._leaf(item))
-        )
+        built = self._leaf(node if item is None else item)
+        is_wide = item is None or self.kinds.dtype(item) == "float64"
+        return built if is_wide else self.write.expr("{}.double()", built)
 
     def _read(self, node: ast.expr) -> ast.expr | None:
         match node:

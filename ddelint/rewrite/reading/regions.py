@@ -301,9 +301,11 @@ def _read_behind(node: ast.AST) -> set[str]:
     if not isinstance(node, ast.expr):
         return set()
     known = _given_by(node)
+    if not known:
+        return known
+    reads = [read for read in ast.walk(node) if isinstance(read, ast.Name) and isinstance(read.ctx, ast.Load)]
     for given in [inner for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr)]:
         name, within = given.target.id, set(ast.walk(given.value))
-        reads = [read for read in ast.walk(node) if isinstance(read, ast.Name) and isinstance(read.ctx, ast.Load)]
         if any(read.id == name and (position(read) < position(given) or read in within) for read in reads):
             known.discard(name)
     return known

@@ -9,11 +9,7 @@ from functools import cached_property
 
 from ddelint.static.program import scan
 from ddelint.static.program.typed import declared_types
-
-try:
-    from _blake2 import blake2b  # hashlib gives the same one, and loads OpenSSL for it
-except ImportError:
-    from hashlib import blake2b
+from ddelint.system.digests import digest_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,8 +243,3 @@ class Outline:
     @cached_property
     def _kept(self) -> frozenset[str]:
         return scan.kept_tensors(self.text)
-
-
-def digest_of(data: bytes) -> str:
-    """What stands for a file's content."""
-    return blake2b(data, digest_size=16).hexdigest()

@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from ddelint.knowledge.operators import operators
-from ddelint.static.program.declared import Imported, Outline, digest_of
+from ddelint.static.program.declared import Imported, Outline
+from ddelint.system.digests import digest_of
 from ddelint.system.files import LARGE, read_regular
 
 REMEMBERED = 200

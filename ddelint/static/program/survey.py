@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from ddelint.knowledge.operators import operators
 from ddelint.sources.parsing import TOO_DEEP
 from ddelint.sources.source import SourceError, SourceFile, TooDeepError
-from ddelint.static.program.declared import Outline, digest_of
+from ddelint.static.program.declared import Outline
 from ddelint.static.program.named import compiled_by_name, given_as_entries
 from ddelint.static.program.public import in_package, public_functions
 from ddelint.static.program.scan import holds_comments, may_be_compiled, may_read, tests_one_of
+from ddelint.system.digests import digest_of
 
 if TYPE_CHECKING:  # a single file that says nothing of torch needs none of them
     from ddelint.static.program.context import Context

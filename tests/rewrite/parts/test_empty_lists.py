@@ -14,10 +14,10 @@ TYPES = {"x": TypeFact("tensor", "float32", ("n", "3")), "order": TypeFact("tens
 TYPES |= {"i": TypeFact("tensor", "int64", ())}
 
 
-def said(body: str) -> set[str]:
+def said(body: str, **further: TypeFact) -> set[str]:
     """The lines that put the list together where a respelling says them otherwise."""
     text = "import torch\n\n\ndef fn(x, y, order):\n" + "".join(f"    {line}\n" for line in body.splitlines())
-    found = [each.context.site.source.text for each in respelled(context_of(text, "len(x) == 0", TYPES))]
+    found = [each.context.site.source.text for each in respelled(context_of(text, "len(x) == 0", TYPES | further))]
     lines = {line.strip() for one in found for line in one.splitlines() if line not in text.splitlines()}
     return {line for line in lines if "(kept" in line}
 
@@ -63,6 +63,14 @@ def test_what_a_loop_inside_of_a_branch_makes_is_not_there_without_any_iteration
         f"        made = order * 2\n        kept.append({appended})\nreturn torch.stack(kept)"
     )
     assert said(body) == ({f"return torch.stack(kept) if kept else {rows}"} if rows else set())
+
+
+def test_a_tensor_that_the_loop_shortens_is_there_before_it() -> None:
+    body = (
+        "if len(x) == 0:\n    return x\nleft = order.argsort()\nkept = []\nwhile left.numel() > 0:\n"
+        "    kept.append(left[0])\n    left = left[1:]\nreturn torch.stack(kept)"
+    )
+    assert said(body, left=TYPES["order"]) == {"return torch.stack(kept) if kept else left[:0]"}
 
 
 def test_other_libraries_put_other_things_together() -> None:

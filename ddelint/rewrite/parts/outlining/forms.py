@@ -115,10 +115,8 @@ def _of_items(fact: TypeFact, way: Way) -> Form | None:
         value = types.pop() if len(types) == 1 else "object"
         return Form(f"dict[str, {value}]", parts=known, keys=tuple(key for key, _ in fact.items))
     if fact.python_type not in _SEQUENCES:
-        names = tuple(key for key, _ in fact.items)
-        return (
-            Form("object", parts=known, keys=names, made_by=fact.python_type.rpartition(".")[2]) if all(names) else None
-        )
+        names, record = tuple(key for key, _ in fact.items), fact.python_type.rpartition(".")[2]
+        return Form("object", parts=known, keys=names, made_by=record) if all(names) else None
     inner = ", ".join(part.annotation for part in known)
     return Form(f"tuple[{inner}]" if fact.python_type == "tuple" else "list[object]", parts=known)
 

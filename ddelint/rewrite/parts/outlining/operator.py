@@ -63,14 +63,14 @@ def helper(write: Writer, region: Region, name: str, decorator: str = "") -> Sta
         if region.targets:
             names = [_read_of(write, region, name) for name in region.targets]
             body += write.lines("return {names}", names=one_or_all(write, names))
-    told: list[Any] = []
+    flag: list[Any] = []
     if region.asks_compiling:  # what it is called from may be compiled, and what runs is not
         word = region.word("compiled")
-        told, body = [(word, write.expr("bool"), write.expr("False"))], write.answered_lines(body, word)
+        flag, body = [(word, write.expr("bool"), write.expr("False"))], write.answered_lines(body, word)
     if decorator:
-        parameters = [*(operand.name for operand in (*region.modules, *region.values)), *(name for name, *_ in told)]
+        parameters = [*(operand.name for operand in (*region.modules, *region.values)), *(name for name, *_ in flag)]
         return write.lines(_UNTYPED, decorator=decorator, name=name, parameters=parameters, body=body)
-    parameters = [*_typed(write, region), *told]
+    parameters = [*_typed(write, region), *flag]
     return write.lines("def {name}({parameters}):\n    {body}", name=name, parameters=parameters, body=body)
 
 

@@ -50,7 +50,7 @@ def read_results(context: Context, region: Region, way: Way) -> str:
             region.parts_read[name] = _elements_read(context, region, name)
             if not region.parts_read[name]:
                 return f"`{target}` has another length for other data"
-        if form is None or (form.constant and len(region.targets) == 1) or not is_nameable(context, form):
+        if form is None or (form.constant and len(region.targets) == 1) or not _is_nameable(context, form):
             return f"`{target}` cannot come out of an operator"
         region.results.append(Result(name, form, (True,) if name in separate and form.schema else ()))
     return ""
@@ -108,7 +108,7 @@ def _returned(context: Context, region: Region, returns: Sequence[ast.Return], w
             return f"`{ast.unparse(known[forms.index(None)])}` cannot come out of an operator"
         whole = forms[0]
         assert whole is not None
-    if not is_nameable(context, whole):
+    if not _is_nameable(context, whole):
         return f"`{ast.unparse(known[0])}` cannot come out of an operator"
     own = [
         tuple(_is_own(part, separate) for part in (value.elts if isinstance(value, ast.Tuple) else [value]))
@@ -140,7 +140,7 @@ def _form(context: Context, value: ast.expr, way: Way) -> Form | None:
     return Form(TENSOR, TENSOR, is_floating(context, value))
 
 
-def is_nameable(context: Context, form: Form) -> bool:
+def _is_nameable(context: Context, form: Form) -> bool:
     """Whether the classes of all records in a value have their names in the file of the site."""
     there = {name for statement in context.site.source.tree.body for name in names_written(statement)}
     return there.issuperset(form.classes)
