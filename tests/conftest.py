@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -24,6 +25,14 @@ def worker() -> Iterator[Worker]:
     """One worker for all tests: torch is imported once. Sessions are opened and closed by the tests."""
     with Worker() as shared:
         yield shared
+
+
+@pytest.fixture(autouse=True)
+def torch_is_as_it_was() -> Iterator[None]:
+    """No test leaves torch in a state in which those after it fail: without it, they would be blamed."""
+    yield
+    shapes = sys.modules.get("torch.fx.experimental.symbolic_shapes")
+    assert shapes is None or not vars(shapes.TLS).get("suppress_guards"), "checks of sizes are ignored from here on"
 
 
 @pytest.fixture

@@ -9,6 +9,11 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
+from ddelint.trace import torch_internals
+from ddelint.trace.landing import Landing
+
+_GRACE = 1.0
+"""Seconds that may pass until a call which is in torch's code is back in the user's."""
 _OUT_OF_MEMORY = ("allocate memory", "not enough memory", "DefaultCPUAllocator", "Storage size calculation overflowed")
 
 
@@ -21,7 +26,8 @@ def limited(seconds: float | None, memory: int | None, *, waiting: float = 1.0) 
     """Within: TooMuch is raised after `seconds`, and allocations that add more than `memory` bytes fail.
 
     Where it may be `waiting` (more than 1), the seconds are those that this process computes, and so many times as many
-    may pass.
+    may pass. It is raised in code of the user's if any was called within and goes on soon, and wherever the call stands
+    otherwise; torch's thread is the same afterwards.
 
     Time is watched in the main thread only, memory on Linux only; elsewhere the limits of the whole request remain.
     """
@@ -29,9 +35,11 @@ def limited(seconds: float | None, memory: int | None, *, waiting: float = 1.0) 
         if memory is not None and sys.platform.startswith("linux"):
             stack.enter_context(_limited_memory(memory))
         if seconds is not None and threading.current_thread() is threading.main_thread():
-            stack.enter_context(_limited_time(seconds * waiting, signal.SIGALRM, signal.ITIMER_REAL))
+            stack.enter_context(torch_internals.same_thread_state(TooMuch))
+            landing = stack.enter_context(Landing(TooMuch, within=sys._getframe(2)))
+            stack.enter_context(_limited_time(seconds * waiting, signal.SIGALRM, signal.ITIMER_REAL, landing))
             if waiting > 1.0:
-                stack.enter_context(_limited_time(seconds, signal.SIGPROF, signal.ITIMER_PROF))
+                stack.enter_context(_limited_time(seconds, signal.SIGPROF, signal.ITIMER_PROF, landing))
         yield
 
 
@@ -41,9 +49,13 @@ def is_too_much(kind: str, message: str) -> bool:
 
 
 @contextlib.contextmanager
-def _limited_time(seconds: float, told_by: signal.Signals, timer: int) -> Iterator[None]:
+def _limited_time(seconds: float, told_by: signal.Signals, timer: int, landing: Landing) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
-        raise TooMuch
+        if frame is not None and landing.later_than(frame):
+            for each in (signal.ITIMER_REAL, signal.ITIMER_PROF):
+                signal.setitimer(each, _GRACE if each == timer else 0)
+        else:
+            raise TooMuch
 
     before = signal.signal(told_by, stop)
     signal.setitimer(timer, seconds)

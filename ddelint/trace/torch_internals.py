@@ -604,6 +604,27 @@ def _forgiving_swaps() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def same_thread_state(interrupted_by: type[BaseException]) -> Iterator[None]:
+    """An exception of this kind, wherever it is raised in torch's code, leaves the thread as it was.
+
+    These are the dispatch keys that torch includes and excludes, and whether ShapeEnv learns from what is asked or
+    stated (its `suppress_guards` is a flag of the thread: torch/fx/experimental/symbolic_shapes.py: `TLS`).
+    """
+    core = import_module("torch._C")
+    keys = (core._dispatch_tls_local_include_set(), core._dispatch_tls_local_exclude_set())
+    flags = vars(private("torch.fx.experimental.symbolic_shapes", "TLS"))
+    before = {name: list(value) if isinstance(value, list) else value for name, value in flags.items()}
+    with core._ForceDispatchKeyGuard(*keys):
+        try:
+            yield
+        except interrupted_by as error:
+            traceback.clear_frames(error.__traceback__)  # contexts that were not left end now, in whatever order
+            flags.clear()
+            flags.update(before)
+            raise
+
+
+@contextlib.contextmanager
 def watched_text(report: Callable[[sympy.Basic], None]) -> Iterator[None]:
     """`report` hears of each SymInt, SymFloat and SymBool that is turned into text inside: export writes its name."""
     kinds = (torch.SymInt, torch.SymFloat, torch.SymBool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -133,6 +134,7 @@ def test_a_run_that_asks_nothing_and_takes_too_long_says_where_it_was() -> None:
 def test_types_are_those_that_were_seen_in_time() -> None:
     found = types.record(entry_of(asks_first, -torch.ones(3)), (__file__,), 0, seconds=0.3)
     assert found.failure is None
+    assert sys.gettrace() is None
     assert found.functions[f"{__file__}::asks_first"]["x"].kind == "tensor"
     assert any(row > forever.__code__.co_firstlineno for row in found.rows[__file__])
 

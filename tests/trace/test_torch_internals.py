@@ -583,6 +583,27 @@ def test_dims_of_export_and_marks_on_inputs_are_read() -> None:
     assert torch_internals.marks_of(x) == [(0, (0, None), "")]
 
 
+def test_an_interruption_leaves_the_thread_as_it_was() -> None:
+    keys = torch._C._dispatch_tls_local_include_set
+    before = str(keys())
+    kept: list[Any] = []
+
+    def interrupted() -> None:
+        suppressed = ShapeEnv().suppress_guards()
+        suppressed.__enter__()
+        dispatched = torch._C._ForceDispatchKeyGuard(torch._C.DispatchKeySet(torch._C.DispatchKey.Negative), keys())
+        dispatched.__enter__()
+        kept.extend((suppressed, dispatched))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), torch_internals.same_thread_state(KeyboardInterrupt):
+        interrupted()
+    assert str(keys()) == before
+    size = ShapeEnv().create_unbacked_symint()
+    torch._check(size >= 3)
+    assert torch_internals.symbol_bounds(size.node.shape_env, torch_internals.expression_of(size))[0] == 3
+
+
 def test_what_an_environment_knows_without_asking() -> None:
     env = ShapeEnv()
     size = env.create_unbacked_symint()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import textwrap
 from collections.abc import Callable
+from textwrap import dedent
 from time import process_time
+from typing import Any
 
 import pytest
 import torch
 
 from ddelint.nouns.protocol import SessionOptions
+from ddelint.trace import landing, limits
 from ddelint.trace.entry import Entry
 from ddelint.trace.limits import TooMuch, is_too_much, limited
 from ddelint.verify import stopwatch
@@ -30,6 +35,65 @@ def test_an_endless_loop_is_ended_even_where_the_user_catches_everything() -> No
 
     with pytest.raises(TooMuch), limited(0.05, None):
         stubborn()
+
+
+def of_torch(source: str, **names: Any) -> Callable[[], None]:
+    """A function `called`, of a file that is said to be torch's."""
+    exec(compile(source, os.path.join(os.path.dirname(torch.__file__), "anything.py"), "exec"), names)
+    return names["called"]
+
+
+def test_a_call_of_torch_comes_to_its_end_first() -> None:
+    ran: list[str] = []
+    source = """
+    def called():
+        signal.raise_signal(signal.SIGALRM)
+        ran.append("torch's line")
+    """
+    called = of_torch(dedent(source), signal=signal, ran=ran)
+
+    def program() -> None:
+        called()
+        ran.append("the user's next line")
+
+    with pytest.raises(TooMuch) as caught, limited(600.0, None):
+        program()
+    assert ran == ["torch's line"]
+    assert caught.traceback[-2].name == "program"
+    assert sys.gettrace() is None
+
+
+def test_a_call_of_torch_that_does_not_come_to_its_end_is_ended() -> None:
+    ran: list[str] = []
+    source = """
+    def called():
+        signal.raise_signal(signal.SIGALRM)
+        ran.append("once")
+        signal.raise_signal(signal.SIGALRM)
+        ran.append("twice")
+    """
+    called = of_torch(dedent(source), signal=signal, ran=ran)
+
+    def program() -> None:
+        called()
+
+    with pytest.raises(TooMuch), limited(600.0, None):
+        program()
+    assert ran == ["once"]
+    with pytest.raises(TooMuch), limited(600.0, None):
+        called()  # by nobody's code but ours
+    assert ran == ["once"]
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_what_is_the_users_code() -> None:
+    assert not landing.is_users(torch.nn.functional.__file__)
+    assert not landing.is_users(textwrap.__file__)
+    assert not landing.is_users(limits.__file__)
+    assert not landing.is_users("<frozen importlib._bootstrap>")
+    assert landing.is_users(pytest.__file__)
+    assert landing.is_users(__file__)
+    assert landing.is_users("<string>")
 
 
 def test_where_others_may_compute_beside_it_only_what_it_computes_counts() -> None:
