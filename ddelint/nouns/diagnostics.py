@@ -286,6 +286,8 @@ class TypeFact:
     requires_grad: bool = False
     role: str = ""
     """`parameter`, `buffer`, or empty; `buffer` of a module that holds any."""
+    frozen: bool = False
+    """Whether it is a module with parameters that require no gradient."""
     length: int | None = None
     """Of a list, tuple or dict."""
     element: TypeFact | None = None

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from time import perf_counter, process_time
 from types import FrameType
 
 from ddelint.trace import torch_internals
@@ -14,6 +15,7 @@ from ddelint.trace.landing import Landing
 
 _GRACE = 1.0
 """Seconds that may pass until a call which is in torch's code is back in the user's."""
+_AT_ONCE = 1e-3
 _OUT_OF_MEMORY = ("allocate memory", "not enough memory", "DefaultCPUAllocator", "Storage size calculation overflowed")
 
 
@@ -57,13 +59,18 @@ def _limited_time(seconds: float, told_by: signal.Signals, timer: int, landing: 
         else:
             raise TooMuch
 
+    outer, _ = signal.getitimer(timer)  # what is left of a limit around this one
+    clock = perf_counter if timer == signal.ITIMER_REAL else process_time
+    began = clock()
     before = signal.signal(told_by, stop)
-    signal.setitimer(timer, seconds)
+    signal.setitimer(timer, min(seconds, outer) if outer else seconds)
     try:
         yield
     finally:
         signal.setitimer(timer, 0)
         signal.signal(told_by, before)
+        if outer:
+            signal.setitimer(timer, max(outer - (clock() - began), _AT_ONCE))
 
 
 @contextlib.contextmanager

@@ -86,6 +86,7 @@ def merge(one: TypeFact, other: TypeFact) -> TypeFact:
         shape=shape,
         requires_grad=one.requires_grad or other.requires_grad,
         role=one.role if one.role == other.role else "",
+        frozen=one.frozen or other.frozen,
         length=one.length if one.length == other.length else None,
         element=_merged_elements(one, other),
         items=_merged_items(one, other),

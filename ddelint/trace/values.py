@@ -69,7 +69,9 @@ def _describe(value: Any, role: str, deep: int) -> TypeFact:
     if isinstance(value, torch.nn.Module):
         counted = type(value) in (torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ModuleDict)
         holds = "buffer" if any(module._buffers for module in torch.nn.Module.modules(value)) else ""
-        return TypeFact(kind="module", length=len(value) if counted else None, python_type=python_type, role=holds)
+        frozen = not all(parameter.requires_grad for parameter in torch.nn.Module.parameters(value))
+        entries = len(value) if counted else None
+        return TypeFact(kind="module", length=entries, python_type=python_type, role=holds, frozen=frozen)
     if isinstance(value, bool | int | float | str):
         base = next(b for b in (bool, int, float, str) if isinstance(value, b))
         return TypeFact(kind=base.__name__, python_type=python_type)

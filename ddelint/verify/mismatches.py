@@ -25,6 +25,7 @@ from ddelint.verify.sameness import (
     differences,
 )
 from ddelint.verify.samples import AUTOCAST, BEHIND, UNREAD
+from ddelint.verify.witness import Moved
 
 TRACED_PATH = "traced path"
 SIDE_EFFECT = "side effect"
@@ -77,14 +78,14 @@ def mismatches(
             boundless = replace(tolerance, ulps=math.inf)
             hopeless = _is_numeric(list(_call_mismatches(expected, got, where, boundless, label, sample.declared)))
             fused = where not in ("eager", TRACED_PATH)
-            for answers in () if hopeless else reference.witness.moved(reference.key, fused=fused):
+            for answers in () if hopeless else _moved(reference, fused=fused):
                 moved = tuple((amount, calls[number]) for amount, calls in answers if number < len(calls))
                 if not all(call.returned for _, call in moved):  # one of a row may raise, as the original's may
                     continue
                 found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared, moved))
                 if not _is_numeric(found):
                     break
-            reference.witness.judged(wrong=_is_numeric(found))
+            reference.witness.judged(reference.key, wrong=_is_numeric(found))
         if not sample.declared and _is_numeric(found) and _is_unsteady(reference, tolerance):
             reference.is_unsteady = True
             found = [mismatch for mismatch in found if mismatch.aspect not in _NUMERIC]
@@ -92,6 +93,12 @@ def mismatches(
         yield from (replace(mismatch, narrower=True) for mismatch in found) if sample.mode else found
         if differs:
             return
+
+
+def _moved(reference: Reference, *, fused: bool) -> Iterator[Moved]:
+    """What its witness says of a reference."""
+    if reference.witness is not None:
+        yield from reference.witness.moved(reference.key, calls=len(reference.calls), fused=fused)
 
 
 def _is_unsteady(reference: Reference, tolerance: Tolerance) -> bool:

@@ -16,6 +16,7 @@ import os
 import pickle
 import random
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -28,6 +29,7 @@ from torch.utils import _pytree as pytree
 
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
+from ddelint.trace.limits import TooMuch, limited
 from ddelint.verify.calls import Outcome, module_of, weighing
 from ddelint.verify.frozen import storage_address
 from ddelint.verify.samples import Sample, is_ordinary, with_leaves
@@ -54,9 +56,9 @@ _PATTERNS = ((1, 1), (2, 1), (3, _SMALLER))
 _WITHIN = 4
 """Where only inputs move, a result is taken to move so much more by what is rounded within."""
 _IN_VAIN = 6
-"""Answers that did not help, after which none is asked for: the program is another one."""
+"""Answers in one mode that did not help, after which none is asked for there: the program is another one."""
 _SECONDS = 10.0
-"""CPU seconds that an answer may take, where the references are made: what it says is the same on a busy machine."""
+"""CPU seconds that an answer may take, for two calls of the original: what it says is the same on a busy machine."""
 _BUSY = 8
 """So many times as long it is waited for, as others may want the processor, too."""
 
@@ -68,7 +70,9 @@ class Witness:
         self._rerun = rerun
         self._seconds = _SECONDS
         self._answers: dict[tuple[Key, str], Moved] = {}
-        self._in_vain = 0
+        self._given_up: set[tuple[str, str]] = set()
+        """Modes, and what is moved, of answers that took too long."""
+        self._in_vain: Counter[str] = Counter()
         self._child = 0
         self._connection: Connection | None = None
 
@@ -91,8 +95,8 @@ class Witness:
         """So much more, for an answer before which the references are made again."""
         self._seconds = _SECONDS + 2 * seconds
 
-    def moved(self, reference: Key, *, fused: bool = False) -> Iterator[Moved]:
-        """The original on a reference, its inputs moved; and at more expense, what its operators give, too.
+    def moved(self, reference: Key, *, calls: int = 2, fused: bool = False) -> Iterator[Moved]:
+        """The original on a reference (of so many calls), its inputs moved; at more expense, what its operators give.
 
         `fused`: what they give in half precision is moved by what such numbers round, too. A fused kernel keeps more of
         it from one operator to the next; nothing else may.
@@ -100,7 +104,8 @@ class Witness:
         for what in (INPUTS, OPERATORS, HALF_PRECISION) if fused else (INPUTS, OPERATORS):
             key = reference, what
             if key not in self._answers:
-                self._answers[key] = self._asked(*key) if self._in_vain < _IN_VAIN else ()
+                hopes = self._in_vain[_mode_of(reference)] < _IN_VAIN
+                self._answers[key] = self._asked(*key, calls=calls) if hopes else ()
             if self._answers[key]:
                 yield self._answers[key]
 
@@ -111,18 +116,22 @@ class Witness:
             self._answers[key] = self._asked(*key)
         return [calls for _, calls in self._answers[key]]
 
-    def judged(self, *, wrong: bool) -> None:
+    def judged(self, reference: Key, *, wrong: bool) -> None:
         """Whether two results are different for all that it said."""
-        self._in_vain += wrong
+        self._in_vain[_mode_of(reference)] += wrong
 
-    def _asked(self, reference: Key, what: str) -> Moved:
-        if self._connection is None:
+    def _asked(self, reference: Key, what: str, calls: int = 2) -> Moved:
+        kind = _mode_of(reference), what
+        if self._connection is None or kind in self._given_up:
             return ()
+        seconds = self._seconds * max(1.0, calls / 2)
         try:
-            self._connection.send((reference, what, self._seconds))
-            if self._connection.poll(self._seconds * _BUSY):
-                answer: Moved = pickle.loads(self._connection.recv_bytes())
-                return answer
+            self._connection.send((reference, what, seconds))
+            if self._connection.poll((seconds + 1) * _BUSY):
+                answer: Moved | None = pickle.loads(self._connection.recv_bytes())
+                if answer is None:
+                    self._given_up.add(kind)
+                return answer or ()
         except (OSError, EOFError, pickle.PickleError, AttributeError, ImportError):
             pass
         self._end()
@@ -141,11 +150,12 @@ class Witness:
         """Answer until killed; never returns."""
         try:
             torch.set_num_threads(1)  # a pool of threads does not survive a fork
-            signal.signal(signal.SIGPROF, signal.SIG_DFL)
             while True:
                 reference, what, seconds = connection.recv()
-                signal.setitimer(signal.ITIMER_PROF, seconds)  # whose signal ends this process
-                connection.send_bytes(pickle.dumps(self._moved_runs(reference, what)))
+                answer: Moved | None = None  # that it takes too long says nothing of the next one
+                with contextlib.suppress(TooMuch), limited(seconds, None, waiting=_BUSY):
+                    answer = self._moved_runs(reference, what)
+                connection.send_bytes(pickle.dumps(answer))
         except BaseException:  # whatever it is, the parent goes on without an answer
             os._exit(1)
 
@@ -163,6 +173,10 @@ class Witness:
                 return ()
             runs.append((move.amount if operators else move.amount / _WITHIN, calls))
         return runs
+
+
+def _mode_of(reference: Key) -> str:
+    return reference[2]
 
 
 def _coarsest(entry: Entry, sample: Sample) -> float:

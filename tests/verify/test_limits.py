@@ -86,6 +86,27 @@ def test_a_call_of_torch_that_does_not_come_to_its_end_is_ended() -> None:
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
+def test_a_limit_within_another_leaves_that_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(limits, "perf_counter", lambda: now[0])
+
+    def until_the_outer_one_is_over() -> None:
+        with limited(1000.0, None):
+            now[0] = 2000.0
+        signal.pause()
+
+    with limited(600.0, None):
+        with limited(10.0, None):
+            assert 9.0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 10.0
+            now[0] = 5.0
+        assert 594.0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 595.0
+        with limited(1000.0, None):
+            assert 594.0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 595.0
+        with pytest.raises(TooMuch):
+            until_the_outer_one_is_over()
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
 def test_what_is_the_users_code() -> None:
     assert not landing.is_users(torch.nn.functional.__file__)
     assert not landing.is_users(textwrap.__file__)

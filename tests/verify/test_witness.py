@@ -60,13 +60,29 @@ def test_what_takes_too_much_of_the_processor_is_given_up(monkeypatch: pytest.Mo
     monkeypatch.setattr(witness, "_SECONDS", 0.05)
     monkeypatch.setattr(witness, "_BUSY", 10_000)
 
-    def endless(*_: object) -> None:
+    def endless() -> Any:
         while True:
             pass
 
-    key = (0, "seed 0", "", 0, False)
-    with witness.Witness(endless).ready() as asked:
-        assert list(asked.moved(key)) == []
+    def rerun(key: witness.Key, change: object) -> list[Any]:
+        return endless() if key[2] else []
+
+    with witness.Witness(rerun).ready() as asked:
+        assert list(asked.moved((0, "seed 0", "in eval()", 0, False))) == []
+        assert len(list(asked.moved((0, "seed 0", "", 0, False)))) == 2  # the others are answered
+
+
+def test_what_did_not_help_in_one_mode_is_asked_in_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(witness.Witness, "_asked", lambda *_, **__: [(1e-6, [])])
+    asked = witness.Witness(lambda *_: None)
+
+    def key(mode: str, number: int) -> witness.Key:
+        return number, f"seed {number}", mode, number, False
+
+    for number in range(7):
+        asked.judged(key("in half precision", number), wrong=True)
+    assert list(asked.moved(key("in half precision", 8))) == []
+    assert len(list(asked.moved(key("", 8)))) == 2
 
 
 def test_counts_are_not_moved_but_large_numbers_are(program: Callable[..., Any]) -> None:

@@ -14,7 +14,7 @@ from ddelint.nouns.protocol import RETURNED
 from ddelint.rewrite.candidate import Context, NotOffered
 from ddelint.rewrite.parts.outlining.forms import TENSOR, Form, Way
 from ddelint.rewrite.parts.outlining.operands import OutOfReach, read_operands
-from ddelint.rewrite.parts.outlining.region import NotOutlined, Region, Result
+from ddelint.rewrite.parts.outlining.region import BUFFERS, PARAMETERS, NotOutlined, Region, Result
 from ddelint.rewrite.parts.outlining.results import is_floating, read_results
 from ddelint.rewrite.reading.around import headers
 from ddelint.rewrite.reading.bindings import type_behind
@@ -92,15 +92,18 @@ def _is_list_of_numbers(result: Result) -> bool:
 
 
 def _ways_to_write(context: Context, region: Region, written: Callable[[Context, Region], Rewrite]) -> list[Rewrite]:
-    """The region without the buffers of its modules coming out, where something else does, and with them.
+    """The region without any state of its modules coming out, where something else does, and with what they may change.
 
+    That is their buffers, then parameters that require no gradient, too: a teacher's that follows its student.
     Raises NotOutlined where nothing comes out either way.
     """
     rewrites = []
     if not region.typed or region.outputs(context.write, "result"):
         rewrites.append(written(context, region))
-    if any(operand.form.buffers for operand in region.modules):
-        region.stateful = True
+    states = [(BUFFERS,)] if any(module.form.buffers for module in region.modules) else []
+    if any(module.form.frozen for module in region.modules):
+        states.append((PARAMETERS, *(states[0] if states else ())))
+    for region.states in states:
         rewrites.append(written(context, region))
     if not rewrites:
         raise NotOutlined("nothing comes out")

@@ -41,6 +41,8 @@ class Form:
     constant: str = ""
     buffers: bool = False
     """Whether it is a module that holds any."""
+    frozen: bool = False
+    """Whether it is a module with parameters that require no gradient."""
     counted: bool = False
     """A Python number, or a list of them, that comes out in a tensor."""
 
@@ -81,7 +83,7 @@ def form_of(fact: TypeFact | None, way: Way) -> Form | None:
         read = way is Way.OUT_READ or (way is Way.OUT and number != "int")
         return Form(number, TENSOR if read else number, counted=read)
     if fact.kind == "module":
-        return Form(MODULE, MODULE, buffers=fact.role == "buffer") if way is Way.IN else None
+        return Form(MODULE, MODULE, buffers=fact.role == "buffer", frozen=fact.frozen) if way is Way.IN else None
     if fact.kind == "none":
         return Form("None", constant="None") if way is not Way.IN else Form(f"{TENSOR} | None", f"{TENSOR} | None")
     if way is Way.IN and (fact.kind == "str" or fact.python_type in _OF_PYTHON_TYPES):

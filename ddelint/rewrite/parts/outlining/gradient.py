@@ -87,7 +87,7 @@ def _kept(write: Writer, region: Region, parameters: Sequence[Leaf]) -> Statemen
             template = "{}"
             if leaf.schema == TENSOR:
                 template = "{}.clone()"
-            elif leaf.name == region.word("buffers") and region.stateful:
+            elif leaf.name in map(region.word, region.states):
                 template = "[part.clone() for part in {}]"
             lines += write.lines("ctx.{name} = {value}", name=leaf.name, value=write.expr(template, leaf.name))
     return lines

@@ -10,7 +10,7 @@ from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.forms import TENSOR, TENSORS, Leaf, rebuilt
-from ddelint.rewrite.parts.outlining.region import Region
+from ddelint.rewrite.parts.outlining.region import BUFFERS, PARAMETERS, Region
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, names_written
 from ddelint.rewrite.writing.rewrites import Expr, Part, Run, Statements, Writer
@@ -29,6 +29,13 @@ _COPIES = {
 
 The fake kernel says that what comes out is contiguous, and no operator may give its operand back.
 """
+
+_PUT_BACK = {
+    BUFFERS: "for part, after in zip([{held}], {state}):\n    part.copy_(after.detach())",
+    PARAMETERS: (
+        "for part, after in zip([{held}], {state}):\n    if not part.requires_grad:\n        part.copy_(after.detach())"
+    ),
+}
 
 
 def changes(context: Context, region: Region, definitions: Statements, call: Expr) -> dict[ast.AST, Any]:
@@ -135,11 +142,8 @@ def between(write: Writer, region: Region, name: str) -> Statements:
     results = [rebuilt(write, result.form, given) for result in region.results]
     for operand, after in zip(region.given_back, given):
         body += write.lines("{before}.copy_({after})", before=operand.name, after=after)
-    if region.stateful:
-        held = [write.starred(write.expr("{}.buffers()", module.name)) for module in region.modules]
-        body += write.lines(
-            "for buffer, after in zip([{held}], {state}):\n    buffer.copy_(after.detach())", held=held, state=names[-1]
-        )
+    for state, after in zip(region.states, names[len(names) - len(region.states) :]):
+        body += write.lines(_PUT_BACK[state], held=region.held(write, state), state=after)
     if results:
         body += write.lines("return {results}", results=one_or_all(write, results))
     return write.lines(

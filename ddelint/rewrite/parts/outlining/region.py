@@ -10,6 +10,9 @@ from ddelint.rewrite.parts.outlining.forms import MODULE, TENSOR, TENSORS, Form,
 from ddelint.rewrite.reading.names import is_compiling_of
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements, Writer
 
+PARAMETERS, BUFFERS = "parameters", "buffers"
+"""What modules hold, and what an operator calls the list of it."""
+
 
 class NotOutlined(Exception):
     """The region cannot be an operator."""
@@ -61,8 +64,8 @@ class Region:
     """Whether it becomes an operator: everything has a type that a schema knows."""
     random: bool = False
     """Whether it may draw random numbers."""
-    stateful: bool = False
-    """Whether buffers of its modules come out."""
+    states: tuple[str, ...] = ()
+    """What of its modules comes out, changed: of PARAMETERS, those that require no gradient, and BUFFERS."""
 
     @property
     def asks_compiling(self) -> bool:
@@ -107,10 +110,10 @@ class Region:
         if modules:
             numbers = write.expr("[{}]", [write.expr("_number_of({})", module) for module in modules])
             found.append(Leaf(self.word("numbers"), numbers, "list[int]", False))
-            for word, template in (("parameters", "{}.parameters()"), ("buffers", "{}.buffers()")):
-                held = [write.starred(write.expr(template, module)) for module in modules]
-                flows = word == "parameters" and self.differentiable
-                listed = "[{}]" if flows or word == "buffers" else "[part.detach() for part in [{}]]"
+            for word in (PARAMETERS, BUFFERS):
+                held = self.held(write, word)
+                flows = word == PARAMETERS and self.differentiable
+                listed = "[{}]" if flows or word == BUFFERS else "[part.detach() for part in [{}]]"
                 found.append(Leaf(self.word(word), write.expr(listed, held), TENSORS, flows))
         for operand in self.values:
             found += leaves(write, operand.form, operand.name, operand.name)
@@ -126,10 +129,14 @@ class Region:
         for operand in self.given_back:
             after = self.copied(operand)
             found.append((Leaf(after, write.expression(after), TENSOR, operand.form.floating), True))
-        if self.stateful:
-            buffers = self.word("buffers")
-            found.append((Leaf(buffers, write.expression(buffers), TENSORS, False), True))
+        for state in map(self.word, self.states):
+            found.append((Leaf(state, write.expression(state), TENSORS, False), True))
         return found
+
+    def held(self, write: Writer, state: str) -> list[Part]:
+        """All PARAMETERS or BUFFERS of its modules, as parts of a list."""
+        template = "{}.parameters()" if state == PARAMETERS else "{}.buffers()"
+        return [write.starred(write.expr(template, module.name)) for module in self.modules]
 
     def copied(self, operand: Operand) -> str:
         """What the operator calls the copy of an operand that it gives back."""
@@ -140,9 +147,9 @@ class Region:
         lines: Statements = []
         for operand in self.given_back:
             lines += write.assigned(self.copied(operand), write.expr("{}.clone()", operand.name))
-        if self.modules:
-            buffers = self.word("buffers")
-            lines += write.assigned(buffers, write.expr("[buffer.clone() for buffer in {}]", buffers))
+        for state in dict.fromkeys((*self.states, BUFFERS)) if self.modules else ():
+            name = self.word(state)
+            lines += write.assigned(name, write.expr("[part.clone() for part in {}]", name))
         return lines
 
     def called(self, write: Writer, name: str) -> Expr:
@@ -158,7 +165,7 @@ class Region:
             parts.append(write.expr("True"))
         if not self.modules:
             return write.expr("{}({})", name, parts)
-        held = write.expr("[*{}, *{}]", self.word("parameters"), self.word("buffers"))
+        held = write.expr("[*{}, *{}]", self.word(PARAMETERS), self.word(BUFFERS))
         return write.expr("_Outlined({}, {}).run({}, {})", name, self.word("numbers"), held, write.tuple(parts))
 
     @property
