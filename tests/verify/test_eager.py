@@ -150,7 +150,7 @@ def test_the_original_is_moved_only_where_that_may_explain_a_difference(
 ) -> None:
     numbers = []
 
-    def moved(witness: Witness, number: int, *, fused: bool) -> Iterator[Moved]:
+    def moved(witness: Witness, number: int, *, calls: int, fused: bool) -> Iterator[Moved]:
         assert not fused
         numbers.append(number)
         yield from ()
