@@ -219,6 +219,47 @@ def outcome(program: Callable[..., Any]) -> list[Any]:
     return found
 
 
+FAKE = """
+
+@_fn_total_op.register_fake
+def _(numbers, parameters, buffers, t, total, x):
+    states = [[part.new_empty(part.shape) for part in held] for held in (parameters, buffers)]
+    return total.new_empty(()), *states, *[[part.clone() for part in held] for held in states]
+"""
+
+
+@pytest.mark.slow
+def test_the_backward_sees_state_as_it_was_before_the_operator() -> None:
+    """A compiled backward makes again what is cheap, of parameters and buffers that have changed by then."""
+    import torch
+
+    text = (
+        f"{IMPORTS}def fn(teacher, x, t):\n    total = x.new_zeros(())\n    for k in t.tolist():\n"
+        "        with torch.no_grad():\n            teacher.weight.mul_(0.5)\n            teacher.calls.add_(1)\n"
+        "        total = total + (x * teacher(x).detach()).sum() * k * teacher.calls.clone()\n    return total\n"
+    )
+    facts = {"teacher": replace(NORM, frozen=True), "x": TENSOR, "t": INTEGERS, "total": SCALAR}
+    unchanged, buffers, both = rewritten("outline", context_of(text, "t.tolist()", facts, "DDE201"))
+    assert "copy_" not in unchanged
+    assert "requires_grad:" not in buffers
+
+    def outcome(program: Callable[..., Any]) -> list[float]:
+        torch.manual_seed(0)
+        teacher = torch.nn.Linear(2, 2).requires_grad_(False)
+        teacher.weight.fill_(0.5)
+        teacher.register_buffer("calls", torch.zeros(()))
+        x = torch.arange(4.0).reshape(2, 2).requires_grad_()
+        result = program(teacher, x, torch.tensor([1, 2]))
+        (result * 2).backward()
+        assert x.grad is not None
+        found = [part.flatten() for part in (result, x.grad, teacher.weight, teacher.calls)]
+        return torch.cat(found).tolist()
+
+    expected = outcome(load(text))
+    compiled = torch.compile(load(both + FAKE), fullgraph=True, backend="aot_eager_decomp_partition")
+    assert outcome(compiled) == pytest.approx(expected)
+
+
 def test_a_sparse_tensor_stays_inside() -> None:
     text = (
         "import torch\n\n\ndef fn(x, t):\n    m = torch.eye(4).to_sparse()[t.tolist()]\n    y = m @ x\n    return y\n"

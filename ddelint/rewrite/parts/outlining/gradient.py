@@ -28,6 +28,7 @@ _EACH = {
     },
 }
 """By how many gradients there are: one, several, or as many as a list of operands has."""
+_GIVEN = {TENSOR: "{}.detach()", TENSORS: "[part.detach() for part in {}]"}
 _FRESH = {TENSOR: "{}.detach().requires_grad_()", TENSORS: "[part.detach().requires_grad_() for part in {}]"}
 
 
@@ -63,7 +64,7 @@ def gradient_definition(write: Writer, region: Region, name: str) -> Statements:
         wanted=write.expr("[{}]", listed),
         returned=write.expr(_EACH["returned"][count], gradients),
         setup=f"{name}_setup",
-        kept=_kept(write, region, parameters),
+        kept=_kept(write, region, parameters, [leaf.name for leaf in outputs]),
         backward=f"{name}_backward",
         arriving=[grads.get(leaf.name, f"_grad_{number}") for number, leaf in enumerate(outputs, 1)],
         given_back=_given_back(write, region, parameters, list(grads.values()), f"{name}_backward_op"),
@@ -76,20 +77,21 @@ def _in_list(write: Writer, leaf: Leaf, value: Part) -> Part:
     return write.starred(value) if leaf.schema == TENSORS else value
 
 
-def _kept(write: Writer, region: Region, parameters: Sequence[Leaf]) -> Statements:
-    """What the forward leaves for the backward: copies of what changes in the meantime."""
+def _kept(write: Writer, region: Region, parameters: Sequence[Leaf], outputs: Sequence[str]) -> Statements:
+    """What the forward leaves for the backward: of what changes in the meantime, the copies that it gives."""
+    changing = region.changing(write)
+    given = {
+        leaf.name: write.expr(_GIVEN[leaf.schema], write.expr("output[{}]", str(position)))
+        for position, leaf in enumerate(changing, len(outputs) - len(changing))
+    }
     lines = write.assigned(write.tuple([leaf.name for leaf in parameters]), "inputs")
     saved = _saved(region, parameters)
     if saved:
         lines += write.lines("ctx.save_for_backward({tensors})", tensors=saved)
     for leaf in parameters:
         if leaf.name not in saved:
-            template = "{}"
-            if leaf.schema == TENSOR:
-                template = "{}.clone()"
-            elif leaf.name in map(region.word, region.states):
-                template = "[part.clone() for part in {}]"
-            lines += write.lines("ctx.{name} = {value}", name=leaf.name, value=write.expr(template, leaf.name))
+            value = given.get(leaf.name, write.expression(leaf.name))
+            lines += write.lines("ctx.{name} = {value}", name=leaf.name, value=value)
     return lines
 
 

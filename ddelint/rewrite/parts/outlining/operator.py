@@ -142,7 +142,7 @@ def between(write: Writer, region: Region, name: str) -> Statements:
     results = [rebuilt(write, result.form, given) for result in region.results]
     for operand, after in zip(region.given_back, given):
         body += write.lines("{before}.copy_({after})", before=operand.name, after=after)
-    for state, after in zip(region.states, names[len(names) - len(region.states) :]):
+    for state, after in zip(region.states, given):
         body += write.lines(_PUT_BACK[state], held=region.held(write, state), state=after)
     if results:
         body += write.lines("return {results}", results=one_or_all(write, results))

@@ -127,30 +127,45 @@ class Region:
             parts = list(leaves(write, each.form, each.name or "result", value))
             found += zip(parts, each.separate or [False] * len(parts), strict=True)
         for operand in self.given_back:
-            after = self.copied(operand)
+            after = self.after(operand.name)
             found.append((Leaf(after, write.expression(after), TENSOR, operand.form.floating), True))
-        for state in map(self.word, self.states):
+        for state in map(self.after, self.states):
             found.append((Leaf(state, write.expression(state), TENSORS, False), True))
+        for leaf in self.changing(write):
+            found.append((Leaf(self.word(f"{leaf.name}_before"), leaf.value, leaf.schema, False), False))
         return found
+
+    def changing(self, write: Writer) -> list[Leaf]:
+        """What the operator takes that changes behind the call, and that its backward needs as it was.
+
+        The operator gives copies of it: one that is made beside the operator is made again in a compiled backward, of
+        what has changed by then (torch/_functorch/partitioners.py, 2.13: a clone is cheap to recompute).
+        """
+        changed = {operand.name for operand in self.given_back} | set(map(self.word, self.states))
+        taken = self.parameters(write) if self.differentiable else []
+        return [Leaf(o.name, write.expression(o.name), o.schema, False) for o in taken if o.name in changed]
+
+    def after(self, name: str) -> str:
+        """What the operator calls the copy that it changes and gives back."""
+        return self.word(f"{name}_after")
 
     def held(self, write: Writer, state: str) -> list[Part]:
         """All PARAMETERS or BUFFERS of its modules, as parts of a list."""
         template = "{}.parameters()" if state == PARAMETERS else "{}.buffers()"
         return [write.starred(write.expr(template, module.name)) for module in self.modules]
 
-    def copied(self, operand: Operand) -> str:
-        """What the operator calls the copy of an operand that it gives back."""
-        return self.word(f"{operand.name}_after")
-
     def copies(self, write: Writer) -> Statements:
         """What has to be copied before the function runs: it changes that."""
         lines: Statements = []
         for operand in self.given_back:
-            lines += write.assigned(self.copied(operand), write.expr("{}.clone()", operand.name))
+            lines += write.assigned(self.after(operand.name), write.expr("{}.clone()", operand.name))
         for state in dict.fromkeys((*self.states, BUFFERS)) if self.modules else ():
-            name = self.word(state)
-            lines += write.assigned(name, write.expr("[part.clone() for part in {}]", name))
+            lines += write.assigned(self._used(state), write.expr("[part.clone() for part in {}]", self.word(state)))
         return lines
+
+    def _used(self, state: str) -> str:
+        """What the operator calls the list of PARAMETERS or BUFFERS that its function runs with."""
+        return self.after(state) if state in self.states else self.word(state)
 
     def called(self, write: Writer, name: str) -> Expr:
         """The function `name` on what the operator was given."""
@@ -158,14 +173,14 @@ class Region:
         parts = [rebuilt(write, operand.form, given) for operand in self.values]
         for number, operand in enumerate(self.values):
             if operand.given_back:
-                parts[number] = write.expression(self.copied(operand))
+                parts[number] = write.expression(self.after(operand.name))
             elif operand.changed:
                 parts[number] = write.expr("{}.clone()", operand.name)
         if self.asks_compiling:
             parts.append(write.expr("True"))
         if not self.modules:
             return write.expr("{}({})", name, parts)
-        held = write.expr("[*{}, *{}]", self.word(PARAMETERS), self.word(BUFFERS))
+        held = write.expr("[*{}, *{}]", self._used(PARAMETERS), self._used(BUFFERS))
         return write.expr("_Outlined({}, {}).run({}, {})", name, self.word("numbers"), held, write.tuple(parts))
 
     @property
