@@ -214,52 +214,81 @@ def variations(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]
         elsewhere(lambda tensor: tensor[:1].expand_as(tensor).clone()),
         elsewhere(lambda tensor: tensor.reshape(-1)[:1].expand(tensor.numel()).reshape(tensor.shape).clone()),
         elsewhere(lambda tensor: tensor.reshape(-1).sort().values.reshape(tensor.shape)),
-        *(partial(_shorter, arguments, dimension) for dimension in range(_DIMENSIONS)),
+        *_along_each(_shorter, arguments),
     ]
 
 
-def _shorter(arguments: tuple[Any, Any], dimension: int) -> tuple[Any, Any]:
-    """One element less along a dimension, in all tensors that are as long there as the first: two sizes that happen to
-    be equal no longer are. Raises IndexError where the first tensor has no such dimension, or too short a one."""
-    length = next(tensor.shape for tensor in _all_tensors(arguments) if tensor.dim())[dimension]
-    if length < 2:
-        raise IndexError(dimension)
+def _shorter(arguments: tuple[Any, Any], dimension: int, alone: bool) -> tuple[Any, Any]:
+    """One element less along a dimension: two sizes that happen to be equal no longer are. Raises IndexError as
+    `_resized` does, or where there are too few."""
 
-    def one(tensor: torch.Tensor) -> torch.Tensor:
-        if tensor.dim() <= dimension or tensor.shape[dimension] != length:
-            return tensor.clone()
+    def one(tensor: torch.Tensor, length: int) -> torch.Tensor:
+        if length < 2:
+            raise IndexError(dimension)
         shorter = tensor.narrow(dimension, 0, length - 1).clone()
         may_be_positions = not tensor.is_floating_point() and tensor.dtype != torch.bool and shorter.numel()
         if may_be_positions and int(shorter.min()) >= 0 and int(shorter.max()) < length:
             return shorter.clamp(max=length - 2)
         return shorter
 
-    return torch_internals.map_tensors(one, arguments)  # type: ignore[no-any-return]
+    return _resized(arguments, dimension, alone, one)
 
 
-def _longer(arguments: tuple[Any, Any], dimension: int) -> tuple[Any, Any]:
-    """All tensors that are as long along a dimension as the first, many times over: where a kernel cuts at a length, it
-    shows. Raises IndexError where the first tensor has no such dimension, or all would be too large."""
-    length = next(tensor.shape for tensor in _all_tensors(arguments) if tensor.dim())[dimension]
-    if not length or _elements(*arguments) * _LONGER > _MOST_ELEMENTS:
+def _longer(arguments: tuple[Any, Any], dimension: int, alone: bool) -> tuple[Any, Any]:
+    """Many times as long along a dimension: where a kernel cuts at a length, it shows. Raises IndexError as `_resized`
+    does, or where all would be too large."""
+
+    def one(tensor: torch.Tensor, length: int) -> torch.Tensor:
+        if not length or _elements(*arguments) * _LONGER > _MOST_ELEMENTS:
+            raise IndexError(dimension)
+        return torch.cat([tensor] * _LONGER, dimension)
+
+    return _resized(arguments, dimension, alone, one)
+
+
+def _resized(
+    arguments: tuple[Any, Any], dimension: int, alone: bool, one: Callable[[torch.Tensor, int], torch.Tensor]
+) -> tuple[Any, Any]:
+    """The arguments with `one` of each tensor that is as long along a dimension as the first, and of that length.
+
+    `alone`: none of those in lists, which may be weights. Raises IndexError where no tensor has such a dimension.
+    """
+    kept = {id(tensor) for tensor in _all_tensors(_lists(arguments))} if alone else set()
+    lengths = (t.shape[dimension] for t in _all_tensors(arguments) if t.dim() > dimension and id(t) not in kept)
+    length = next(lengths, None)
+    if length is None:
         raise IndexError(dimension)
 
-    def one(tensor: torch.Tensor) -> torch.Tensor:
-        is_one = tensor.dim() > dimension and tensor.shape[dimension] == length
-        return torch.cat([tensor] * _LONGER, dimension) if is_one else tensor.clone()
+    def resized(tensor: torch.Tensor) -> torch.Tensor:
+        is_one = tensor.dim() > dimension and tensor.shape[dimension] == length and id(tensor) not in kept
+        return one(tensor, length) if is_one else tensor.clone()
 
-    return torch_internals.map_tensors(one, arguments)  # type: ignore[no-any-return]
+    return torch_internals.map_tensors(resized, arguments)  # type: ignore[no-any-return]
+
+
+def _lists(arguments: tuple[Any, Any]) -> list[Any]:
+    """The arguments that are lists or tuples of tensors."""
+    args, kwargs = arguments
+    return [v for v in (*args, *kwargs.values()) if isinstance(v, (list, tuple)) and _all_tensors(v)]
+
+
+def _along_each(
+    change: Callable[[tuple[Any, Any], int, bool], tuple[Any, Any]], arguments: tuple[Any, Any]
+) -> list[Callable[[], tuple[Any, Any]]]:
+    """A change along each of the first dimensions: of all tensors, and where some are in lists, of the others."""
+    ways = (False, True) if _lists(arguments) else (False,)
+    return [partial(change, arguments, dimension, alone) for alone in ways for dimension in range(_DIMENSIONS)]
 
 
 def with_longer(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]]:
     """The arguments made longer along one dimension, for each of the first ones."""
-    return [partial(_longer, arguments, dimension) for dimension in range(_DIMENSIONS)]
+    return _along_each(_longer, arguments)
 
 
 def with_fewer(arguments: tuple[Any, Any]) -> tuple[Any, Any]:
     """One tensor less in each list that is as long as the first one. Raises IndexError where none has two."""
     args, kwargs = torch_internals.map_tensors(torch.clone, arguments)
-    lists = [value for value in (*args, *kwargs.values()) if isinstance(value, (list, tuple)) and _all_tensors(value)]
+    lists = _lists((args, kwargs))
     length = len(lists[0])
     if length < 2:
         raise IndexError(length)

@@ -318,6 +318,12 @@ def turned(x: torch.Tensor, over: bool = False) -> torch.Tensor:
             ("return x.new_empty((x.shape[0], x.shape[1]))",),
         ),
         (
+            "classified(Tensor[] weights, Tensor x) -> Tensor",  # as many classes as there are rows in the only input
+            lambda weights, x: x.new_zeros(len(x), len(X)) + (weights[0].view(6, 7) * 0).sum(),
+            lambda operator, x: operator([torch.ones(6, 7)], x),
+            (f"return weights[0].new_empty((x.shape[0], {len(X)}))",),
+        ),
+        (
             "doubled(Tensor x, bool twice) -> Tensor",  # whatever the flag
             lambda x, twice: x * (4 if twice else 2),
             lambda operator, x: operator(x, True),
