@@ -48,7 +48,7 @@ class Noise:
         smooth = torch.stack(slopes[:-1]).amax(0)
         # two draws may both leave a number where it is: numbers of its size, of the same tensor, move as much
         usual = _usual(smooth, expected, ~(slopes[-1] > _JUMP * smooth))
-        jumps = slopes[-1] > _JUMP * smooth.maximum(usual)
+        jumps = (slopes[-1] > _JUMP * smooth.maximum(usual)) & (moves[-1] > _SLIGHT * expected.abs())
         slope = torch.where(jumps, 0.0, smooth).maximum(usual * _UNLUCKY)
         return (slope * rounding).maximum(_farthest(torch.stack(moves).amax(0), expected, jumps) * self.kinks)
 
@@ -57,7 +57,8 @@ QUIET = Noise()
 """Where nobody knows."""
 _JUMP = 4.0
 """Times as steep on the smaller step as on the larger ones: no slope any more."""
-
+_SLIGHT = 1 / 64
+"""Of a number: what moves it by less is no jump, but two larger steps that left it, by chance, nearly where it was."""
 
 _KINK = 8.0
 """Of the farthest that a gradient was seen to jump, as far as it may be off."""

@@ -49,6 +49,20 @@ def test_what_jumps_says_nothing_about_rounding() -> None:
     assert int((~close(expected, 1 - expected, COMPILED, noise)).sum()) == 65
 
 
+def test_what_cancellation_leaves_does_not_jump_where_two_draws_left_it_in_place() -> None:
+    expected = torch.tensor([-0.19, 0.098, 2e-3])
+
+    def noise(*moves: float) -> Noise:
+        away = torch.tensor([0.0, 0.0, 1.0])
+        return Noise(tuple((a, Freezer().freeze(expected + away * move)) for a, move in zip(AMOUNTS, moves)))
+
+    got = expected + torch.tensor([0.0, 0.0, 2e-8])
+    steep = 4 * AMOUNTS[2]
+    assert bool(close(expected, got, COMPILED, noise(AMOUNTS[0] / 6, AMOUNTS[1] / 100, steep)).all())
+    assert not bool(close(expected, got, COMPILED, noise(AMOUNTS[0] / 6, AMOUNTS[1] / 100, 1e-3)).all())
+    assert not bool(close(expected, got + 1e-5, COMPILED, noise(AMOUNTS[0] / 6, AMOUNTS[1] / 100, steep)).any())
+
+
 def test_a_gradient_of_rounding_errors_may_be_others_but_not_anything() -> None:
     generator = torch.Generator().manual_seed(2)
 
