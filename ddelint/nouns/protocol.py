@@ -195,6 +195,8 @@ class TraceResult:
     """Bytes that tracing added to what its process held, at most."""
     unbacked: bool = False
     """Whether any number that only exists at run time was met, asked about or not."""
+    cut: bool = False
+    """Whether it ended where something was asked at a place that was to end it."""
 
 
 @dataclass(frozen=True, slots=True)

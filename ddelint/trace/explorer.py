@@ -114,13 +114,20 @@ class _Run:
 
 
 def trace_entry(
-    entry: Entry, paths: tuple[str, ...], options: SessionOptions, *, first: bool = False, forward_first: bool = False
+    entry: Entry,
+    paths: tuple[str, ...],
+    options: SessionOptions,
+    *,
+    first: bool = False,
+    forward_first: bool = False,
+    until: tuple[Span, ...] = (),
 ) -> TraceResult:
     """Trace every side of every data-dependent question of `entry`; blame code under `paths` (absolute).
 
     Returns one question for each asking expression, in the order of first meeting; `open_pairs` counts what the budget
     left. Exceptions of the program are findings or nothing, never raised; TorchInternalsMissing becomes a failure.
-    With `first`, the first question ends it; `forward_first`: the joint graph counts once the forward asks nothing.
+    With `first`, the first question ends it, and the first of the forward that lies within a span of `until`;
+    `forward_first`: the joint graph counts once the forward asks nothing.
     """
     started, held = monotonic(), _peak_memory()
     longest = _MOST_OF_A_REQUEST * options.timeout
@@ -130,9 +137,9 @@ def trace_entry(
         explorer = Explorer(entry, paths, budget, options.seed, backed=options.backed, gradients=gradients)
         explorer.forward_first = forward_first
         explorer.exports, explorer.describer.cpp = "export" in options.targets, options.cpp
-        explorer.first_only = first
+        explorer.first_only, explorer.until = first, until
         explorer.explore()
-        if explorer.calls_custom and not (first and explorer.has_asked):
+        if explorer.calls_custom and not explorer.is_cut and not (first and explorer.has_asked):
             explorer.note(fake_kernels.disagreements(entry, Paths(paths), (options.seed, options.seed + 1)))
     except TooMuch as error:  # nothing was asked by then
         late = failures.from_exception(error, paths, entry.filename)
@@ -174,6 +181,10 @@ class Explorer:
         """Whether what export alone refuses counts."""
         self.first_only = False
         """Whether it is enough to know that something is asked."""
+        self.until: tuple[Span, ...] = ()
+        """Where it is enough to know that the forward asks."""
+        self.is_cut = False
+        """Whether it has asked there."""
         self._launched: set[str] = set()
         """Triton kernels whose launch was reported."""
         self.calls_custom = False
@@ -221,7 +232,7 @@ class Explorer:
                 self.remembers_calls = True
                 continue
             self._any_completed |= ending.completed
-            if self.first_only and self.has_asked:
+            if self.is_cut or (self.first_only and self.has_asked):
                 return
             if ending.error is not None and not self._stand_ins.known_to_be_missing:
                 self._note_end(ending.error)
@@ -257,7 +268,12 @@ class Explorer:
         open_pairs = [(site, answer) for site in self._sites.values() for answer in self._open_answers(site)]
         spans = dict.fromkeys(self._questions[site.question].span for site, _ in open_pairs)
         return TraceResult(
-            tuple(self._questions), self._runs, len(open_pairs), tuple(spans), unbacked=self._any_unbacked
+            tuple(self._questions),
+            self._runs,
+            len(open_pairs),
+            tuple(spans),
+            unbacked=self._any_unbacked,
+            cut=self.is_cut,
         )
 
     def _open_answers(self, site: _Site) -> list[Answer]:
@@ -288,7 +304,9 @@ class Explorer:
         if who is None or any(torch_internals.tolerates_undecidable(p.code) for p in who.stack[who.last_user + 1 :]):
             return None
         site = self._site(observer, inquiry, who)
-        if self.first_only:
+        span = self._questions[site.question].span
+        self.is_cut = not self._differentiating and any(place.contains(span) for place in self.until)
+        if self.is_cut or self.first_only:
             raise _BudgetSpent
         answer = self._choose(site, observer, inquiry)
         self._run.asked.append((site.key, answer))

@@ -10,6 +10,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
+from ddelint.nouns.diagnostics import Span
 from ddelint.nouns.protocol import (
     Decision,
     EntryFailure,
@@ -180,8 +181,14 @@ def _trace(options: SessionOptions, request: Mapping[str, Any]) -> object:
     with _engine():
         from ddelint.trace.explorer import trace_entry
 
-        first, forward_first = request.get("first", False), request.get("forward_first", False)
-        return trace_entry(entry, options.paths, options, first=first, forward_first=forward_first)
+        return trace_entry(
+            entry,
+            options.paths,
+            options,
+            first=request.get("first", False),
+            forward_first=request.get("forward_first", False),
+            until=from_wire(tuple[Span, ...], request.get("until", [])),
+        )
 
 
 def _original(options: SessionOptions, request: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from ddelint.nouns.contracts import Contract
-from ddelint.nouns.diagnostics import TIME_IS_OVER
+from ddelint.nouns.diagnostics import TIME_IS_OVER, Span
 from ddelint.nouns.dispatches import Costs, Tried
 from ddelint.nouns.measurements import Measured, Parity
 from ddelint.nouns.protocol import (
@@ -110,12 +110,21 @@ class Session:
         self._info = found
         return None
 
-    def trace(self, overlay: Overlay, *, first: bool = False, forward_first: bool = False) -> TraceResult:
+    def trace(
+        self,
+        overlay: Overlay,
+        *,
+        first: bool = False,
+        forward_first: bool = False,
+        until: Sequence[Span] = (),
+    ) -> TraceResult:
         """All questions of the program, with `overlay` in effect; `first`: only whether there are any, and one.
 
-        With `forward_first` those of the joint graph come once the forward asks nothing.
+        With `forward_first` those of the joint graph come once the forward asks nothing. The result is `cut` where
+        something is asked within a span of `until`: that is the last question then.
         """
-        reply = self.ask("trace", {"overlay": dict(overlay), "first": first, "forward_first": forward_first})
+        arguments = {"overlay": dict(overlay), "first": first, "forward_first": forward_first}
+        reply = self.ask("trace", {**arguments, **({"until": to_wire(tuple(until))} if until else {})})
         return result_of(TraceResult, reply, TraceResult(questions=(), runs=0))
 
     def compare(

@@ -78,7 +78,7 @@ CALLED_TYPES = {
 class Silent:
     """A prover of a program that asks nothing."""
 
-    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+    def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
         return TraceResult((), runs=1)
 
     def compare(self, *asked: Any, **options: Any) -> Comparison:
@@ -91,7 +91,7 @@ class Silent:
 class StopsOutside(Silent):
     """A prover of a program that stops in a file that is not part of the search, for a reason that is not its data."""
 
-    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+    def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
         return TraceResult((Question(Span("entry.py", 1, 1, 1, 2), "other", "", "", asks=("export",)),), runs=1)
 
 
@@ -138,7 +138,7 @@ def test_a_program_that_refuses_inputs_of_ours_goes_through(result: TargetResult
 @pytest.mark.parametrize(("asks", "passes"), [(False, True), (True, False)])
 def test_where_time_is_over_what_was_traced_says_whether_it_goes_through(asks: bool, passes: bool) -> None:
     class Late(Silent):
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             return TraceResult((replace(GUESSED, kind="truth"),) if asks else (), runs=1)
 
         def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
@@ -158,7 +158,7 @@ class AsksJointly(Silent):
     def __init__(self, backward: bool | None) -> None:
         self.backward = backward
 
-    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+    def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
         return TraceResult((Question(TESTS[3], "guard", "u0", "", asks=("joint",), joint=True),), runs=1)
 
     def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:

@@ -157,7 +157,7 @@ def test_where_a_region_leads_nowhere_it_is_not_written_and_what_was_fixed_behin
     class Stopped(Prover):
         """The second question shows once the first is a region; behind both is what no front end takes."""
 
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             traced = super().trace(overlay, first=first)
             hidden = 0 if "region(" in overlay.get(NAME, TEXT) else 1
             return replace(traced, questions=traced.questions[: len(traced.questions) - hidden])
@@ -183,7 +183,7 @@ def test_a_region_comes_last_for_the_program_not_for_the_question(moves: pytest.
     class Hidden(Prover):
         """The first question is not asked any more once the second has its answer."""
 
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             traced = super().trace(overlay, first=first)
             return TraceResult((), runs=1) if "merged(m" in overlay.get(NAME, TEXT) else traced
 

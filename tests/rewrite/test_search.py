@@ -60,7 +60,7 @@ class Prover:
         self.one_sided = False
         self.traces = 0
 
-    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+    def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
         self.traces += 1
         questions = []
         for row, line in enumerate(overlay.get(NAME, TEXT).splitlines(), start=1):
@@ -136,7 +136,7 @@ def by_row(outcome: Outcome) -> dict[int, Diagnostic]:
 class AskingInOtherWords(Prover):
     """Asks wherever an `if` begins with `n` or `m`, whatever else it says."""
 
-    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+    def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
         questions = []
         for row, line in enumerate(overlay.get(NAME, TEXT).splitlines(), start=1):
             if line.strip().startswith(("if n ", "if m ")):
@@ -235,7 +235,7 @@ def test_a_comparison_that_is_put_in_other_words_is_no_safe_fix(moves: pytest.Mo
     """The edit stands within the comparison, of which both texts are asked."""
 
     class Asked(Prover):
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             result = super().trace(overlay)
             lines = overlay.get(NAME, TEXT).splitlines()
             wide = [replace(q, span=replace(q.span, end_column=len(lines[q.span.row - 1]))) for q in result.questions]
@@ -255,7 +255,7 @@ def test_a_comparison_that_is_put_in_other_words_is_no_safe_fix(moves: pytest.Mo
 
 def test_a_fake_kernel_that_is_wrong_is_refused_wherever_it_stands(moves: pytest.MonkeyPatch) -> None:
     class Disagreeing(Prover):
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             result = super().trace(overlay)
             wrong = Question(
                 Span(NAME, 9, 5, 9, 13), "fake", "x", "", detail="it says shape (2), the operator returns (3)"
@@ -383,7 +383,7 @@ def test_a_region_around_the_caller_is_the_very_last_resort(moves: pytest.Monkey
     )
 
     class OneQuestion(Prover):
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             return TraceResult(() if "UNSEEN" in overlay.get(NAME, text) else (asked,), runs=1)
 
     def outline(context: Context) -> Iterator[Candidate]:
@@ -431,7 +431,7 @@ def test_a_fake_kernel_is_missed_by_the_first_question_where_no_other_is_open(
             super().__init__()
             self.asked: list[tuple[bool, bool]] = []
 
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             line = overlay.get(NAME, TEXT).splitlines()[4]
             self.asked.append(("region" in line and "faked" not in line, first))
             found = [q for q in super().trace(overlay).questions if not cut_short or q.span.row != 7]
@@ -516,7 +516,7 @@ class AsksLess(Prover):
         self.verified: list[str] = []
         self.compared: list[str] = []
 
-    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+    def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
         traced = super().trace(overlay, first=first)
         return (
             traced if any(question.expression[:1] == "n" for question in traced.questions) else TraceResult((), runs=1)
@@ -605,7 +605,7 @@ class Many(Prover):
         self.texts: list[str] = []
         self.compared: list[str] = []
 
-    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+    def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
         changed = overlay.get(NAME, self.text)
         self.texts.append(changed)
         return replace(super().trace({NAME: changed}), seconds=1.0)  # so that it is compared first
@@ -739,7 +739,7 @@ def test_where_a_helper_asks_its_caller_may_decide_otherwise(moves: pytest.Monke
     asked = Question(inner, "truth", "n > 4", "u0 > 4", frames=frames, asks=("export",))
 
     class OneQuestion(Prover):
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             return TraceResult(() if "eager and small" in overlay.get(NAME, text) else (asked,), runs=1)
 
     def decided(context: Context) -> Iterator[Candidate]:
@@ -887,7 +887,7 @@ def test_what_the_text_alone_makes_safe_needs_no_input_and_no_time(moves: pytest
     moves.setitem(MOVES, check, replacing(check, Claim.EQUIVALENT, "checked({test})"))
 
     class OneSided(Prover):
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             return super().trace(overlay or {NAME: text}, first=first)
 
     prover = OneSided()
@@ -1152,7 +1152,7 @@ def test_what_gave_another_result_is_not_run_again_while_its_text_is_the_same(mo
             super().__init__()
             self.wrong: list[str] = []
 
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             if "WRONG" in overlay.get(NAME, ""):
                 self.wrong.append(overlay[NAME])
             return super().trace(overlay, first=first)
@@ -1170,7 +1170,7 @@ def test_what_only_gradients_ask_of_code_that_was_there_is_a_question_of_its_own
     """It was not reached before; what a rewrite has made up itself must ask nothing."""
 
     class Joint(Prover):
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             found = super().trace(overlay, first=first)
             lines = overlay.get(NAME, TEXT).splitlines()
             rows = [row for row, line in enumerate(lines, start=1) if f"merged({moved}" in line]
@@ -1283,7 +1283,7 @@ class Begun:
         self.targets: list[tuple[str, ...]] = []
         self.forgotten = 0
 
-    def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+    def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
         self.texts.append(overlay.get(NAME, TEXT))
         return TraceResult((), runs=0, failure=EntryFailure("ahead", "has only been begun"))
 
@@ -1330,7 +1330,7 @@ def test_the_next_candidate_is_traced_while_one_is_tried(moves: pytest.MonkeyPat
     begun, tried = Begun(), []
 
     class Noting(Prover):
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             tried.append((overlay.get(NAME, TEXT), list(begun.texts)))
             return super().trace(overlay, first=first)
 
@@ -1419,7 +1419,7 @@ def test_nothing_is_safe_that_could_not_be_run_on_all_samples(moves: pytest.Monk
                 return Comparison(0, 0, False, failure=EntryFailure("timeout", TIME_IS_OVER))
             return super().compare(*asked, **options)
 
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             found = super().trace(overlay, first=first)
             return found if overlay else replace(found, questions=found.questions[:1])
 
@@ -1532,7 +1532,7 @@ def test_what_inductor_alone_has_asked_is_needed_where_it_asks_again(moves: pyte
     class Lowers(Prover):
         """Tracing asks of `n`; Inductor asks of `m`, and nothing before it does."""
 
-        def trace(self, overlay: Overlay, *, first: bool = False) -> TraceResult:
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
             traced = super().trace(overlay, first=first)
             asked = tuple(question for question in traced.questions if question.expression.startswith("n"))
             return TraceResult(asked, runs=1, unbacked=1)

@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import asking
@@ -285,3 +286,30 @@ def test_what_is_used_through_data_is_lost_to_export(program: Callable[..., Any]
     explorer.explore()
     questions = [q for q in explorer.result().questions if ".data" in q.detail]
     assert [(q.kind, q.span.row) for q in questions] == [("other", program.__code__.co_firstlineno)] * rows
+
+
+def asks_three_times(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    if x.sum() > 0:
+        x = x * 2
+    if y.sum() > 0:
+        x = x + y
+    if x.min() > 0:
+        x = x + 1
+    return x
+
+
+def test_a_trace_ends_where_a_place_asks_of_which_that_is_enough() -> None:
+    entry = entry_of(asks_three_times, torch.ones(3), torch.ones(3))
+    whole = Explorer(entry, (__file__,))
+    whole.explore()
+    spans = [question.span for question in whole.result().questions]
+    assert len(spans) == 3
+    assert not whole.result().cut
+    for until, asked, runs in ((spans[:1], 1, 1), (spans[1:2], 2, 1), ([replace(spans[0], row=1, end_row=2)], 3, None)):
+        explorer = Explorer(entry, (__file__,))
+        explorer.until = tuple(until)
+        explorer.explore()
+        found = explorer.result()
+        assert [question.span for question in found.questions] == spans[:asked]
+        assert found.cut is (asked < 3)
+        assert found.runs == (runs or whole.result().runs)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import median
 
 from ddelint.nouns.diagnostics import STILL_ASKS, TIME_IS_OVER, Diagnostic, Question, Refusal, TypeFact
 from ddelint.nouns.protocol import LOWERING, Compilation, TraceResult
@@ -23,6 +22,7 @@ from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.offering import in_order, own_moves, takes_more
 from ddelint.rewrite.search.prover import Ahead, Prover, joined, passes
 from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of, tests_of
+from ddelint.rewrite.search.traces import Program, Traces, program_of
 from ddelint.sources.sites import Site, locate, site_of
 from ddelint.sources.source import SourceFile
 
@@ -58,8 +58,6 @@ class Asking:
     ) -> None:
         self.prover = prover
         self.is_over = is_over
-        self.forward_first = False
-        """Whether what the joint graph asks is left for when the forward asks nothing: it takes as long to trace."""
         self.width = width
         self._ahead = ahead if width > 1 else None
         self.originals = originals
@@ -67,14 +65,12 @@ class Asking:
         self.samples = samples
         self._diagnose = diagnose
         self._types = types
-        self._traces: dict[tuple[tuple[str, str], ...], TraceResult] = {}
-        self._without_gradients: set[tuple[tuple[str, str], ...]] = set()
-        """Programs of which it is not known what their joint graphs ask."""
-        self._asks_anything: dict[tuple[tuple[str, str], ...], bool] = {}
-        self._compiled: dict[tuple[tuple[tuple[str, str], ...], tuple[str, ...], str], Compilation] = {}
-        self._lowered: dict[tuple[tuple[str, str], ...], Compilation] = {}
-        self._differentiated: dict[tuple[tuple[str, str], ...], bool] = {}
-        self._verified: dict[tuple[tuple[str, str], ...], Compilation] = {}
+        self.traces = Traces(prover, self._ahead)
+        self._asks_anything: dict[Program, bool] = {}
+        self._compiled: dict[tuple[Program, tuple[str, ...], str], Compilation] = {}
+        self._lowered: dict[Program, Compilation] = {}
+        self._differentiated: dict[Program, bool] = {}
+        self._verified: dict[Program, Compilation] = {}
         self.comparisons = Comparisons(prover, self._ahead)
         self._offers: dict[tuple[object, ...], tuple[list[Candidate], Iterator[Candidate]]] = {}
         self._first: dict[tuple[str, int, int, str], Diagnostic] = {}
@@ -113,7 +109,7 @@ class Asking:
     def compile(self, history: History, backend: str = "eager", targets: tuple[str, ...] | None = None) -> Compilation:
         """The program through its targets, by a backend that generates no code, on few samples."""
         wanted = self.targets if targets is None else targets
-        key = tuple(sorted(history.overlay.items())), wanted, backend
+        key = program_of(history), wanted, backend
         if key not in self._compiled:
             found = self.prover.compile(history.overlay, wanted, QUICK_SAMPLES, backend)
             if found.failure is not None:
@@ -131,26 +127,13 @@ class Asking:
             return True
         compilation = self.compile(state.history)
         if compilation.failure is not None:
-            key = tuple(sorted(state.history.overlay.items()))
-            traced = self._traces.get(key) if compilation.failure.message == TIME_IS_OVER else None
+            traced = self.traces.known(state.history) if compilation.failure.message == TIME_IS_OVER else None
             return traced is not None and traced.failure is None and not traced.questions
         return any(map(passes, compilation.results))
 
     def trace(self, history: History) -> TraceResult:
         """Every path of a program, and what it asks."""
-        key = tuple(sorted(history.overlay.items()))
-        if key not in self._traces and self.forward_first:
-            self._traces[key] = self.prover.trace(history.overlay, forward_first=True)
-            if any(q.kind != "other" for q in self._traces[key].questions):
-                self._without_gradients.add(key)
-        elif key not in self._traces or (key in self._without_gradients and not self.forward_first):
-            self._without_gradients.discard(key)
-            self._traces[key] = self.prover.trace(history.overlay)
-        return self._traces[key]
-
-    def may_ask_jointly(self) -> bool:
-        """Whether a joint graph of any of these programs has asked something."""
-        return any(question.joint for traced in self._traces.values() for question in traced.questions)
+        return self.traces.of(history)
 
     def takes_long(self, history: History) -> bool:
         """Whether a program takes long to trace, and longer to compile."""
@@ -170,21 +153,13 @@ class Asking:
 
     def asks_anything(self, history: History) -> bool:
         """Whether a program asks, or cannot be traced; its first question is enough to know."""
-        key = tuple(sorted(history.overlay.items()))
+        key = program_of(history)
         if key not in self._asks_anything:
             self._asks_anything[key] = self._finds_a_question(history, key)
         return self._asks_anything[key]
 
-    def asks_first(self, history: History) -> TraceResult:
-        """A trace that ends with a program's first question: a whole one where there is none, or it is known."""
-        key = tuple(sorted(history.overlay.items()))
-        traced = self._traces.get(key) or self.prover.trace(history.overlay, first=True)
-        if not traced.questions:
-            self._traces[key] = traced
-        return traced
-
-    def _finds_a_question(self, history: History, key: tuple[tuple[str, str], ...]) -> bool:
-        traced = self.asks_first(history)
+    def _finds_a_question(self, history: History, key: Program) -> bool:
+        traced = self.traces.until_anything_asks(history)
         if not any(q.span.filename in self.originals for q in traced.questions):
             traced = self.trace(history)
         asking = (q for q in self._confirmed(history, traced) if q.kind != "other")
@@ -203,7 +178,7 @@ class Asking:
 
     def _is_differentiated(self, history: History) -> bool:
         """Whether torch.compile takes a program and its gradients."""
-        key = tuple(sorted(history.overlay.items()))
+        key = program_of(history)
         if key not in self._differentiated:
             compilation = self.compile(history, targets=("compile",)) if "compile" in self.targets else None
             self._differentiated[key] = (
@@ -216,7 +191,7 @@ class Asking:
 
     def verify(self, history: History) -> Compilation:
         """The program through every target, by Inductor, on all samples."""
-        key = tuple(sorted(history.overlay.items()))
+        key = program_of(history)
         if key not in self._verified:
             self.expect_verified(history)
             overlay = history.overlay
@@ -224,26 +199,16 @@ class Asking:
             self._verified[key] = joined(parts)
         return self._verified[key]
 
-    def expect_trace(self, history: History, *, first: bool = False) -> None:
-        """That a program will be traced; `first`: as `asks_anything` does."""
-        if self._ahead is not None and tuple(sorted(history.overlay.items())) not in self._traces:
-            if first:
-                self._ahead.trace(history.overlay, first=True)
-            elif self.forward_first:
-                self._ahead.trace(history.overlay, forward_first=True)
-            else:
-                self._ahead.trace(history.overlay)
-
     def expect_without_each(self, history: History, steps: Sequence[int]) -> None:
         """That it will be asked of each of the steps whether the program asks anything without it."""
         for step in steps:
             shorter = history.without(step)
             if shorter is not None:
-                self.expect_trace(shorter, first=True)
+                self.traces.expect(shorter, first=True)
 
     def expect_verified(self, history: History) -> None:
         """That a program will be verified; what Inductor compiles takes longest, and comes first."""
-        if self._ahead is not None and tuple(sorted(history.overlay.items())) not in self._verified:
+        if self._ahead is not None and program_of(history) not in self._verified:
             for part in sorted(self._parts(), key=lambda part: "compile" not in part):
                 self._ahead.compile(history.overlay, part, self.samples, "inductor")
 
@@ -263,7 +228,7 @@ class Asking:
         if known:
             return MARGIN * verified * max(known) + compared
         # one candidate that takes long to trace says nothing of the program
-        traced = median([found.seconds / max(1, found.runs) for found in self._traces.values()] or [0.0])
+        traced = self.traces.usual_seconds()
         return verified * (VERIFIED_SECONDS + VERIFIED_BY_TRACED * traced) + compared
 
     def _parts(self) -> list[tuple[str, ...]]:
@@ -272,7 +237,7 @@ class Asking:
 
     def lower(self, history: History) -> Compilation:
         """What Inductor asks where everything before it goes through; it can ask only about numbers of run time."""
-        key = tuple(sorted(history.overlay.items()))
+        key = program_of(history)
         if key not in self._lowered:
             wanted = "compile" in self.targets and self.trace(history).unbacked
             self._lowered[key] = (
@@ -302,7 +267,7 @@ class Asking:
         offer: Callable[[History, Question, Diagnostic], Iterator[Candidate]],
     ) -> Iterator[Candidate]:
         """Candidates of a question of a text, as they come; each is worked out once, however often it is asked for."""
-        texts = tuple(sorted(history.overlay.items()))
+        texts = program_of(history)
         key = (which, texts, question.span, question.kind, question.expression, question.detail, diagnostic.code)
         if key not in self._offers:
             self._offers[key] = [], offer(history, question, diagnostic)
@@ -396,13 +361,33 @@ class Asking:
 
     def still_asks(self, state: State, history: History, question: Question, key: Key, number: int) -> str:
         """Why the candidate does not clear the question; empty where it does."""
+        soon = self.traces.until_it_asks(history, number)
+        if soon.cut:
+            ours = [one for one in soon.questions if one.span.filename in self.originals]
+            reason = self._asks_there(state, history, question, key, number, ours)
+            if reason:
+                return reason
         traced = self.trace(history)
         if traced.failure is not None:
             return f"could not be traced: {traced.failure.message}"
-        asking = [q for q in self.asked(history) if q.kind != "other"]
+        asked = self.asked(history)
+        reason = self._asks_there(state, history, question, key, number, asked)
+        if reason:
+            return reason
+        reaches = question.kind != "other" or question.asks
+        asks = any(one.kind != "other" for one in asked)
+        if reaches and "export" not in question.asks and not question.joint and not asks:
+            return self._front_ends_ask(history, question, key, number)
+        return ""
+
+    def _asks_there(
+        self, state: State, history: History, question: Question, key: Key, number: int, asked: Sequence[Question]
+    ) -> str:
+        """Why a candidate's own text doesn't clear its question, as far as what a program asks says so."""
+        asking = [q for q in asked if q.kind != "other"]
         known = [key_of(state.history, q) for q in self.asked(state.history) if q.kind != "other"]
         now = [key_of(history, q) for q in asking]
-        stopping = (q for q in self.asked(history) if q.kind == "other")
+        stopping = (q for q in asked if q.kind == "other")
         if question.kind == "other" and any(key_of(history, q) == key for q in stopping):
             return f"tracing still stops here: {question.detail}"
         if key in now:
@@ -417,16 +402,19 @@ class Asking:
                 other = any(new_key.place == one.place != key.place for one in known)  # its turn comes, in new words
                 if not (moved_along or other) or question.joint:
                     return f"the rewritten code asks `{new.expression}`"
-        reaches = question.kind != "other" or question.asks
-        if reaches and "export" not in question.asks and not question.joint and not asking:
-            if "inductor" in question.asks:
-                compilation = self.lower(history)
-            else:
-                compilation = self.prover.compile(history.overlay, question.asks, 0, "eager")
-            for result in compilation.results:
-                for left in result.questions:
-                    if left.span.filename in self.originals and key_of(history, left) == key:
-                        return f"{result.target} still asks `{question.expression}`"
-                    if any(span.contains(left.span) for span in touched):
-                        return f"{result.target} does not take the rewritten code: {left.detail or left.expression}"
+        return ""
+
+    def _front_ends_ask(self, history: History, question: Question, key: Key, number: int) -> str:
+        """Why the candidate does not clear a question for the front ends that ask it; empty where it does."""
+        if "inductor" in question.asks:
+            compilation = self.lower(history)
+        else:
+            compilation = self.prover.compile(history.overlay, question.asks, 0, "eager")
+        touched = history.touched(number)
+        for result in compilation.results:
+            for left in result.questions:
+                if left.span.filename in self.originals and key_of(history, left) == key:
+                    return f"{result.target} still asks `{question.expression}`"
+                if any(span.contains(left.span) for span in touched):
+                    return f"{result.target} does not take the rewritten code: {left.detail or left.expression}"
         return ""

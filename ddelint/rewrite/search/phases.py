@@ -66,7 +66,7 @@ class Phase:
 
     def run(self, state: State, *, allow_unsafe: bool, fixing: bool = True, may_begin_anew: bool = False) -> State:
         """Fix what is asked, all together or one after the other, until none is left that can be fixed."""
-        self._asking.forward_first = self._asking.takes_long(state.history)
+        self._asking.traces.forward_first = self._asking.takes_long(state.history)
         for _ in range(MOST_STEPS):
             if self._asking.is_over():
                 self._give_up(state, fixing=fixing)
@@ -149,8 +149,9 @@ class Phase:
         for question in loops_first(self._asking, state.history, asking):
             if key_of(state.history, question) not in state.given_up:
                 return question
-        if asking and self._asking.forward_first and self._asking.may_ask_jointly() and self._seconds_left() > 0:
-            self._asking.forward_first = False  # nothing is left to fix in the forward: what does its gradient ask?
+        traces = self._asking.traces
+        if asking and traces.forward_first and traces.may_ask_jointly() and self._seconds_left() > 0:
+            traces.forward_first = False  # nothing is left to fix in the forward: what does its gradient ask?
             return self._next_question(state, may_begin_anew=may_begin_anew)
         fixable = self._fixable(state, questions)
         if fixable is not None or asking or self._asking.trace(state.history).failure is not None:

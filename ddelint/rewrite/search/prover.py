@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from ddelint.nouns.diagnostics import Span
 from ddelint.nouns.protocol import Comparison, Compilation, Decision, Overlay, TargetResult, TraceResult
 
 
 class Prover(Protocol):
     """What the search asks of a worker session (ddelint.trace.session.Session)."""
 
-    def trace(self, overlay: Overlay, *, first: bool = False, forward_first: bool = False) -> TraceResult: ...
+    def trace(
+        self, overlay: Overlay, *, first: bool = False, forward_first: bool = False, until: Sequence[Span] = ()
+    ) -> TraceResult: ...
 
     def compare(
         self,

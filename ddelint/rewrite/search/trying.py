@@ -198,7 +198,7 @@ class Trying:
         self, state: State, history: History, proposals: Sequence[Proposal], decisions: tuple[Decision, ...]
     ) -> Extent:
         """That the proposals hold, and that what is asked by now is all there is; gives the extent of judging them."""
-        self._asking.expect_trace(history)
+        self._asking.traces.expect(history)
         keys = {proposal.key for proposal in proposals}
         asked = [q for q in self._asking.asked(state.history) if q.kind != "other"]
         extent = _extent(proposals, all(key_of(state.history, question) in keys for question in asked))
@@ -217,7 +217,7 @@ class Trying:
         with suppress(EngineError, SourceError, ValueError):
             history = self.applied(state.history, candidate, self._numbers + 1)
             if candidate.last_resort or not self._asking.is_sooner_compared(state.history):
-                self._asking.expect_trace(history)
+                self._asking.traces.expect(history, step=None if candidate.last_resort else self._numbers + 1)
                 return
             asked = self._asking.asked(state.history)
             decisions = decisions_of(state.history, candidate, question, asked, state.steps)
@@ -318,7 +318,7 @@ class Trying:
         Where nothing but the step's question is open, that is what is asked first, if anything is.
         """
         open_questions = [question for question in self._asking.asked(state.history) if question.kind != "other"]
-        soon, whole = self._asking.asks_first, self._asking.trace
+        soon, whole = self._asking.traces.until_anything_asks, self._asking.trace
         looks = [soon, whole] if len(open_questions) <= 1 else [whole]
         for question in itertools.chain.from_iterable(look(history).questions for look in looks):
             if question.fake and question.span.filename in self._asking.originals:
