@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.parts.truths import MEMBER
+from ddelint.rewrite.parts.truths import MEMBER, SAME
 from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_integer
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -290,7 +290,8 @@ class Checks:
         if not isinstance(node.func, ast.Attribute) or ast.unparse(node.func.value) not in {"torch", self.write.torch}:
             raise Inexpressible("a method")
         if called(node) == "equal":
-            return self._item(self.write.expr("({} == {}).all()", *node.args[:2]), want)
+            a, b = node.args[:2]
+            return self._item(self.write.expr(SAME, a, b, a, b, a), want)
         return self._item(self.write.expr("torch.isclose({}).all()", [*node.args, *node.keywords]), want)
 
     def _truth(self, node: ast.expr, want: bool) -> Expr:

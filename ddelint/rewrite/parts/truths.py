@@ -15,6 +15,9 @@ from ddelint.rewrite.writing.rewrites import Expr, Part
 
 MEMBER = "({} == {}).any()"
 """What `element in tensor` asks (torch/_tensor.py, Tensor.__contains__), of the tensor and the element."""
+SAME = "({} == {}).all() if {}.shape == {}.shape else {}.new_zeros((), dtype=torch.bool)"
+"""What `torch.equal(a, b)` asks, of a, b, a, b and a. Tensors of other shapes are not equal, and may be compared all
+the same (one row with several)."""
 _FLOATS = frozenset(("float16", "bfloat16", "float32", "float64"))
 """Types of numbers that are the same in double precision, which Python compares in."""
 _LEAST_PRECISION, _LEAST_EXPONENT = 256, 13
@@ -198,11 +201,12 @@ class Truths:
         return False
 
     def _whole(self, node: ast.Call) -> Expr:
-        """`torch.equal(a, b)` of equal shapes, element by element."""
+        """`torch.equal(a, b)` or `torch.allclose(a, b)`, element by element."""
         first, second = node.args[:2]
         shapes = [self.kinds.shape(first), self.kinds.shape(second)]
         if None not in shapes and shapes[0] != shapes[1]:
             raise NotAPredicate("shapes that differ")
         if called(node) == "equal":
-            return self.write.expr("({} == {}).all()", self._leaf(first), self._leaf(second))
+            a, b = self._leaf(first), self._leaf(second)
+            return self.write.expr(SAME, a, b, a, b, a)
         return self.write.expr("torch.isclose({}).all()", [*map(self._leaf, node.args), *node.keywords])

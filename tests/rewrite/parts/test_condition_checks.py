@@ -59,7 +59,11 @@ def test_a_condition_answers_as_its_test(test: str, want: bool) -> None:
         ("not t.any()", True, "torch.sym_not(t.any().item())"),
         ("t.max() > n", False, "t.max().item() <= n"),
         ("s > f", False, "torch.sym_not((s > f).item())"),
-        ("torch.equal(s, t)", True, "(s == t).all().item()"),
+        (
+            "torch.equal(s, t)",
+            True,
+            "((s == t).all() if s.shape == t.shape else s.new_zeros((), dtype=torch.bool)).item()",
+        ),
         ("torch.allclose(s, t, atol=f)", False, "torch.sym_not(torch.isclose(s, t, atol=f).all().item())"),
     ],
 )

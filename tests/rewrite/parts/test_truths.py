@@ -58,6 +58,18 @@ def test_a_predicate_answers_as_its_test(test: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "test", ["torch.equal(s, t)", "not torch.equal(t, s)", "torch.equal(s, t) or n > 3", "torch.equal(t, s) and n > 0"]
+)
+@pytest.mark.parametrize("shapes", [((4,), (1,)), ((4,), (3,)), ((0,), (1,)), ((2, 3), (3,)), ((0,), (0,))])
+def test_tensors_of_other_shapes_are_not_equal(test: str, shapes: tuple[tuple[int, ...], ...]) -> None:
+    import torch
+
+    for n in (0, 2, 4):
+        values = {"s": torch.ones(shapes[0]), "t": torch.ones(shapes[1]), "n": n, "torch": torch}
+        assert bool(eval(built(test), values)) is bool(eval(test, values))
+
+
+@pytest.mark.parametrize(
     ("test", "expected"),
     [
         ("s.item() > 1", "s > 1"),
