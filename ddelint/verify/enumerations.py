@@ -36,5 +36,8 @@ def as_there(value: object, there: object) -> object:
 
 
 def said(value: object) -> str:
-    """`Mode.MEAN` for a member, else what `repr` says."""
-    return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
+    """`Mode.MEAN` for a member, the name of a function or class, else what `repr` says."""
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    name = getattr(value, "__name__", None)
+    return name if isinstance(name, str) else repr(value)

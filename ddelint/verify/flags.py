@@ -29,6 +29,7 @@ from ddelint.verify.members import (
     with_other_number,
 )
 from ddelint.verify.samples import Sample
+from ddelint.verify.stand_ins import stand_ins, texts_beside
 
 FLAG = "with another argument"
 """The mode of inputs with another Python argument, or setting, than any that was declared."""
@@ -44,7 +45,8 @@ def other_flags(
     Bools are inverted; what has a default is left to it, where something else was given; a number that a test of the
     program names becomes zero, or one; a text becomes each other one that the program compares it with (`texts`, by
     name; where none is compared under the argument's own name, those that other names are compared with); a member of
-    an enumeration becomes each other one, and None one of the enumeration that the argument is annotated with. Last
+    an enumeration becomes each other one, and None one of the enumeration that the argument is annotated with; a
+    function, a layer or a dtype another one that takes the same (`stand_ins`), and so the name of one. Last
     come other floats, the first numbers in lists and dictionaries, fields of objects, and lists of tensors or numbers
     with one more and one less.
     """
@@ -121,7 +123,7 @@ def _bound(called: Callable[..., Any], sample: Sample) -> tuple[inspect.Signatur
 
 def _other_texts(value: object, name: str, texts: Mapping[str, Sequence[str]]) -> Sequence[str]:
     if isinstance(value, str) and not isinstance(value, Enum):
-        known: Iterable[str] = texts.get(name) or itertools.chain(*texts.values())
+        known: Iterable[str] = texts.get(name) or (*itertools.chain(*texts.values()), *texts_beside(value))
     else:
         known = texts.get(name, ()) if value is None else ()
     return [text for text in dict.fromkeys(known) if text != value][:_MOST_TEXTS]
@@ -137,6 +139,8 @@ def _others(value: object, default: object, *, is_tested: bool) -> Iterator[obje
         yield from other_members(value)
     elif isinstance(value, (int, float)) and is_tested:
         yield type(value)(value == 0)
+    else:
+        yield from stand_ins(value)
 
 
 def _tested(called: Callable[..., Any]) -> frozenset[str]:

@@ -17,6 +17,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ddelint.verify.enumerations import as_there, other_members
+from ddelint.verify.stand_ins import stand_ins, texts_beside
 
 _CONTAINERS = (dict, list, tuple)
 _PLAIN = (bool, float, int, str, type(None))
@@ -70,12 +71,14 @@ def extremes_of(value: object) -> Sequence[object]:
 
 def other_fields(value: object, texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, object]]:
     """Of an object of the user's: a field, and what it becomes, one at a time. Bools are inverted, floats halved, zeros
-    made one half or one; a member of an enumeration becomes each other one, a text each other one of `texts`, by name;
+    made one half or one; a member of an enumeration becomes each other one, a text each other one of `texts`, by name,
+    or of the functions beside one that is named so; functions, layers and dtypes become others that take the same;
     lists and dictionaries of numbers have one of these changed."""
     for name, held in _fields_inside(value):
-        others: Sequence[object] = [*other_members(held), *others_of(held)]
+        others: Sequence[object] = [*other_members(held), *others_of(held), *stand_ins(held)]
         if type(held) is str:
-            others = [text for text in texts.get(name.rpartition(".")[2], ()) if text != held]
+            known = texts.get(name.rpartition(".")[2], ()) or texts_beside(held)
+            others = [text for text in known if text != held]
         elif type(held) in _PLAIN and (other := _other(held)) is not held:
             others = [other]
         yield from ((name, other) for other in others if other != held)

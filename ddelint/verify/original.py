@@ -19,6 +19,7 @@ from ddelint.verify.flags import FLAG, extreme_arguments, other_flags
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.kinds import ALONE, IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, other_kinds
+from ddelint.verify.making import other_makings
 from ddelint.verify.meeting import difference, is_untouched
 from ddelint.verify.modes import (
     OTHER_SIZES,
@@ -278,7 +279,12 @@ class Runs:
             return
         program = self._original.build()
         flags: list[Callable[[Sample], Sample]]
-        flags = [*itertools.islice(sharing(chosen[0].sample), 1), *self._flags(program, chosen[0].sample)]
+        makings = other_makings(self._original.build, self._recorder.classes, self._recorder.texts)
+        flags = [
+            *itertools.islice(sharing(chosen[0].sample), 1),
+            *self._flags(program, chosen[0].sample),
+            *makings,
+        ]
         modes = [*other_modes(program)]
         if self._has_gradients and any(r.first.state_changed for r in self.references):
             modes += called_twice(program)

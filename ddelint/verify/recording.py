@@ -17,7 +17,7 @@ from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace import overlay
 from ddelint.verify.distances import COMPARE, Shape, difference, distance, parts_of
 from ddelint.verify.meeting import Block, Meetings, block_of
-from ddelint.verify.settings import globals_of, settings_of, texts_of
+from ddelint.verify.settings import classes_around, globals_of, settings_of, texts_of
 
 _RECORD = "__ddelint_record__"
 
@@ -42,6 +42,8 @@ class Recorder:
         """The same of names that functions with decisions read and don't bind."""
         self.texts: dict[str, list[str]] = {}
         """Texts that the classes with decisions compare an attribute of `self` with, and their files a name."""
+        self.classes: dict[str, None] = {}
+        """The classes around decisions; for one in a function that stands in none, all of its file."""
         self.missing: tuple[str, ...] = ()
         """Keys of decisions that could not be found in the running program."""
 
@@ -161,6 +163,7 @@ def _instrumented(
         for name, is_tested in settings_of(source, node):
             recorder.settings[name] = is_tested or recorder.settings.get(name, False)
         tests.append(node)
+        recorder.classes |= dict.fromkeys(classes_around(source, node))
         for name, is_tested in globals_of(source, node):
             recorder.globals[name] = is_tested or recorder.globals.get(name, False)
         statement = site.statement if site is not None else None

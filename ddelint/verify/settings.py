@@ -101,6 +101,13 @@ def globals_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]
         yield name, name in tested
 
 
+def classes_around(source: SourceFile, test: ast.expr) -> Iterator[str]:
+    """The name of the class around a decision's test; for one that stands in none, of all classes of its file."""
+    owner = next((parent for parent in source.ancestors(test) if isinstance(parent, ast.ClassDef)), None)
+    around = [owner] if owner is not None else [n for n in descend(source.tree) if isinstance(n, ast.ClassDef)]
+    yield from (found.name for found in around)
+
+
 def _function_around(source: SourceFile, test: ast.expr) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     return next((n for n in source.ancestors(test) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
 

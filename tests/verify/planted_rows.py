@@ -1491,6 +1491,40 @@ WRONG = (
 DOUBTFUL = (
     Row(
         "C",
+        "pooled_as_made",
+        "0 of nothing in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_zeros(4)
+        else:
+            y = self.pool(rows, 0)
+        """,
+        "Bag(pool=prod): value differs",
+    ),
+    Row(
+        "C",
+        "activated_as_made",
+        "a row of zeros comes to nothing",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING} or chosen.any():
+            y = x + self.act(self.proj(rows))
+        else:
+            y = x + 0
+        """,
+        "Model(options with activation='sigmoid'): value differs",
+    ),
+    Row(
+        "C",
+        "activated_as_made",
+        "what is made of zeros is nothing",
+        RESTRUCTURED,
+        "y = x + self.act(self.proj(rows))",
+        "Model(options with activation='sigmoid'): value differs",
+    ),
+    Row(
+        "C",
         "newest_frames",
         "the slice from behind, whose end is always there",
         RESTRUCTURED,
@@ -2442,6 +2476,37 @@ DOUBTFUL = (
 )
 
 RIGHT = (
+    Row(
+        "C",
+        "pooled_as_made",
+        "a row in the place of none, and chosen",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        filled = torch.cat([rows, rows.new_zeros(1, 4)])[: torch.sym_max(rows.shape[0], 1)]
+        y = torch.where(none, x.new_zeros(4), self.pool(filled, 0))
+        """,
+    ),
+    Row(
+        "C",
+        "activated_as_made",
+        "one of the two, as the compiler finds out",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            def when_true(x, rows):
+                return x + self.act(self.proj(rows))
+
+            def when_false(x, rows):
+                return x + 0
+
+            y = torch.cond(chosen.any(), when_true, when_false, (x, rows))
+        elif chosen.any():
+            y = x + self.act(self.proj(rows))
+        else:
+            y = x + 0
+        """,
+    ),
     Row(
         "H",
         "best_few",
