@@ -17,6 +17,7 @@ import torch
 
 from ddelint.trace.entry import Arguments
 from ddelint.verify.enumerations import annotated_members, as_there, other_members, said
+from ddelint.verify.families import others_of_its_family, texts_beside
 from ddelint.verify.members import (
     extremes_of,
     fields_of,
@@ -29,7 +30,6 @@ from ddelint.verify.members import (
     with_other_number,
 )
 from ddelint.verify.samples import Sample
-from ddelint.verify.stand_ins import stand_ins, texts_beside
 
 FLAG = "with another argument"
 """The mode of inputs with another Python argument, or setting, than any that was declared."""
@@ -46,7 +46,7 @@ def other_flags(
     program names becomes zero, or one; a text becomes each other one that the program compares it with (`texts`, by
     name; where none is compared under the argument's own name, those that other names are compared with); a member of
     an enumeration becomes each other one, and None one of the enumeration that the argument is annotated with; a
-    function, a layer or a dtype another one that takes the same (`stand_ins`), and so the name of one. Last
+    function, a layer or a dtype another one that takes the same (`families`), and so the name of one. Last
     come other floats, the first numbers in lists and dictionaries, fields of objects, and lists of tensors or numbers
     with one more and one less.
     """
@@ -140,7 +140,7 @@ def _others(value: object, default: object, *, is_tested: bool) -> Iterator[obje
     elif isinstance(value, (int, float)) and is_tested:
         yield type(value)(value == 0)
     else:
-        yield from stand_ins(value)
+        yield from others_of_its_family(value)
 
 
 def _tested(called: Callable[..., Any]) -> frozenset[str]:

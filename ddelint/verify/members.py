@@ -17,7 +17,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ddelint.verify.enumerations import as_there, other_members
-from ddelint.verify.stand_ins import stand_ins, texts_beside
+from ddelint.verify.families import others_of_its_family, texts_beside
 
 _CONTAINERS = (dict, list, tuple)
 _PLAIN = (bool, float, int, str, type(None))
@@ -75,7 +75,7 @@ def other_fields(value: object, texts: Mapping[str, Sequence[str]]) -> Iterator[
     or of the functions beside one that is named so; functions, layers and dtypes become others that take the same;
     lists and dictionaries of numbers have one of these changed."""
     for name, held in _fields_inside(value):
-        others: Sequence[object] = [*other_members(held), *others_of(held), *stand_ins(held)]
+        others: Sequence[object] = [*other_members(held), *others_of(held), *others_of_its_family(held)]
         if type(held) is str:
             known = texts.get(name.rpartition(".")[2], ()) or texts_beside(held)
             others = [text for text in known if text != held]

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from ddelint.verify.families import others_of_its_family, texts_beside
 from ddelint.verify.making import other_makings
 from ddelint.verify.samples import Sample
-from ddelint.verify.stand_ins import stand_ins, texts_beside
 
 SAMPLE = Sample("seed 0", True, lambda: ((), {}))
 ACTIVATIONS = {"relu": F.relu, "sigmoid": torch.sigmoid}
@@ -133,10 +133,10 @@ def test_classes_are_as_they_were_afterwards() -> None:
     ],
 )
 def test_what_takes_the_same_stands_in(value: object, others: list[object]) -> None:
-    assert list(stand_ins(value)) == others
+    assert list(others_of_its_family(value)) == others
 
 
 def test_a_layer_is_another_layer_and_a_name_another_name() -> None:
-    assert [type(layer) for layer in stand_ins(torch.nn.ReLU())] == [torch.nn.Sigmoid, torch.nn.Softplus]
+    assert [type(layer) for layer in others_of_its_family(torch.nn.ReLU())] == [torch.nn.Sigmoid, torch.nn.Softplus]
     assert list(texts_beside("sum")) == ["prod", "amax", "mean"]
     assert list(texts_beside("nothing")) == []

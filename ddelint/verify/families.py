@@ -17,7 +17,7 @@ from ddelint.knowledge.folder import rules_folder
 _MOST, _MOST_TEXTS = 2, 3
 
 
-def stand_ins(value: object) -> Sequence[object]:
+def others_of_its_family(value: object) -> Sequence[object]:
     """The first few others of a value's family: of a function of torch's, a class of layers or such a layer, or a
     dtype; none of anything else."""
     is_layer = isinstance(value, torch.nn.Module)
