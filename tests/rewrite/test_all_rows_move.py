@@ -75,10 +75,22 @@ def test_the_texts_agree_with_the_loop_where_several_rows_name_one_place(loop: s
     assert failures(text, program, samples, ("export",)) == []
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_rows_are_converted_as_by_a_store_at_one_place(dtype: str) -> None:
+    import torch
+
+    body = "        canvas[:, r, c] = v\n        out[c] += v\n"
+    text = text_of("for v, (r, c) in zip(x, cells.tolist()):", body)
+    program, *_ = with_imports(MOVE, context_of(text, "zip(x, cells.tolist())", TYPES, "DDE203"))
+    rows = torch.arange(20.0).view(5, 4).to(getattr(torch, dtype))
+    cells = torch.tensor([[1, 2], [3, 2], [1, 2], [0, 0], [5, 5]])
+    assert failures(text, program, [(rows, rows[:, 0], cells, torch.ones(5, dtype=torch.bool))], targets=()) == []
+
+
 def test_places_of_which_none_comes_twice_are_stored_to_as_they_are() -> None:
     text = text_of("for b, k in enumerate(torch.unique(ids).tolist()):", "        grid[k, 0] = w[b]\n")
     program, *_ = with_imports(MOVE, context_of(text, "enumerate(torch.unique(ids).tolist())", TYPES, "DDE203"))
-    assert "    grid[torch.unique(ids), 0] = w\n" in program
+    assert "    grid[torch.unique(ids), 0] = w.to(grid.dtype)\n" in program
     assert "scatter_reduce" not in program
 
 

@@ -149,8 +149,8 @@ class _Stores:
         write = self._write
         if rows.is_number:
             return write.expr("{}.new_tensor({})", base, rows.all) if number else rows.all
-        built = rows.all if rows.dtype and rows.dtype == self.columns.kinds.dtype(base) else None
-        built = built if built is not None else write.expr("{}.to({}.dtype)", rows.all, base)
+        # one place converts what is stored, many refuse another dtype, which a module in half precision may have
+        built = write.expr("{}.to({}.dtype)", rows.all, base)
         if rows.rank == leading + trailing:
             return write.expr("{}.movedim(0, {})", built, str(leading)) if leading else built
         if rows.rank == 0:
