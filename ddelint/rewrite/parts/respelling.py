@@ -261,7 +261,9 @@ def _taking_nothing(context: Context) -> Iterator[tuple[Rewrite, str, bool, Mapp
         yield Rewrite("", all_of_them), ast.unparse(test), False, {}
     filled, stand_ins = rows_for_nothing(context, test, path)
     if filled:
-        yield Rewrite("", filled), ast.unparse(test), False, stand_ins
+        inside = {node: new for node, new in filled.items() if node in set(ast.walk(test))}
+        asked = context.write.code(context.write.replaced(test, inside)) if inside else ast.unparse(test)
+        yield Rewrite("", filled), asked, False, stand_ins
 
 
 # ---------------------------------------------------------------------- rows
