@@ -106,6 +106,7 @@ def _context(
     from ddelint.rewrite.writing.rendering import rendered  # loads libcst
 
     source, first = context.site.source, context.site.statement.lineno
+    asked = ast.unparse(ast.parse(asked, mode="eval").body)  # which brackets there are may differ
     candidate = rendered(source, _MOVE, rewrite)
     if candidate is None:
         return None
