@@ -59,6 +59,14 @@ def test_one_branch_does_what_both_did(body: str) -> None:
     assert failures(text, fused, samples, targets=()) == []
 
 
+def test_what_is_known_of_a_product_of_matrices_is_no_name_in_a_row() -> None:
+    text = f"{HEAD}{PROGRAMS['a number']}    return y\n"
+    types = {**TYPES, "f(x @ x.t(), 5)": TypeFact("tensor"), "x @ y": TypeFact("tensor")}
+    (respelling,) = [one for one in respelled(context_of(text, TEST, types)) if one.likelier]
+    known = respelling.context.types
+    assert {"f(x @ x.t(), 5)", "x @ y", "best@6"} <= known.keys()
+
+
 def test_what_moves_make_of_the_one_branch_is_exported() -> None:
     import torch
 
