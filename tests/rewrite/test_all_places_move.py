@@ -24,6 +24,7 @@ LOOPS = [
     ),
     ("for i in set(ids.tolist()):", "        table[:, i] *= 0.5\n"),
     ("for i in ids.tolist():", "        x[i] = 0.0\n"),
+    ("for i in ids.tolist():", "        x[i] = float('-inf')\n"),
     ("for i in found:", "        x[int(i)] = -x[int(i)]\n"),
     ("for i in sorted(set(ids.tolist())):", "        if x[i] > 0:\n            x[i] = theta\n"),
     (

@@ -13,7 +13,7 @@ from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search.comparisons import Wanted
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging, fails_whatever_is_given
-from ddelint.rewrite.search.steps import Key, State, Step
+from ddelint.rewrite.search.steps import Key, State, Step, without
 from ddelint.sources.source import SourceFile
 
 SPAN = Span("m.py", 1, 1, 1, 2)
@@ -159,6 +159,46 @@ def test_who_is_responsible_is_looked_for_on_the_input_that_shows_it() -> None:
         ("a\nz\n", frozenset(("seed 3",))),
         ("a\ny\n", frozenset(("seed 3",))),
     ]
+
+
+def test_of_two_wrong_steps_each_is_responsible_for_its_own_difference() -> None:
+    differences = {
+        new: Mismatch("x all nan", False, "traced path", "value", "0.0 at [0]", got, base="seed 0")
+        for new, got in (("b", "nan at [0]"), ("c", "1.0 at [0]"))
+    }
+
+    class AskingStub:
+        samples = 64
+
+        @property
+        def comparisons(self) -> AskingStub:
+            return self
+
+        def expect(self, wanted: Wanted) -> None:
+            pass
+
+        def of(self, wanted: Wanted) -> Comparison:
+            lines = wanted.history.current("m.py").text.split()
+            found = tuple(differences[line] for line in lines if line in differences)
+            return Comparison(2, 2 - len(found), not found, mismatches=found)
+
+    source = SourceFile("m.py", "w\nx\ny\nz\n")
+    history, steps = History({"m.py": source}), []
+    for number, new in enumerate("abcd", 1):
+        span = Span("m.py", number, 1, number, 2)
+        candidate = Candidate("where_merge", Claim.RESTRUCTURED, new, (Edit(span, new),))
+        history = history.add(candidate.edits, number)
+        key = Key("m.py", number, 1, new, "truth")
+        steps.append(Step(number, key, Diagnostic("DDE105", span, ""), candidate, (), Applicability.SAFE, (), None))
+    judging, state = Judging(AskingStub()), State(history, steps)  # type: ignore[arg-type]
+    blamed = []
+    while (guilty := judging.guilty(state, judging.compare_whole(state))) is not None:
+        blamed.append((guilty[0].candidate.message, guilty[1]))
+        state = without(state, [guilty[0]])
+
+    assert [message for message, _ in blamed] == ["b", "c"]
+    assert "got nan at [0]" in blamed[0][1]
+    assert "got 1.0 at [0]" in blamed[1][1]
 
 
 @pytest.mark.parametrize(

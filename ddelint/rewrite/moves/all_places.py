@@ -221,7 +221,7 @@ class _Stores:
             case (
                 ast.Call(func=ast.Attribute(value=value, attr="item"), args=[], keywords=[])
                 | ast.Call(func=ast.Name(id="float"), args=[value], keywords=[])
-            ) if not self._is_number(node):
+            ) if not self._is_number(node) and not _is_text(value):
                 return self._value(value)
             case ast.Subscript() if self._name in names_read(node):
                 return self._place(node)
@@ -246,6 +246,11 @@ def _keeps_dtype(value: ast.expr, base: str) -> bool:
         case ast.BinOp(left=left, op=operator, right=right):
             return not isinstance(operator, ast.Div) and _keeps_dtype(left, base) and _keeps_dtype(right, base)
     return False
+
+
+def _is_text(node: ast.expr) -> bool:
+    """The text of a number: `"-inf"` of `float("-inf")`."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _alike(one: ast.expr, other: ast.expr) -> bool:

@@ -32,13 +32,18 @@ def rows_for_nothing(
     statements = [node for node in path if isinstance(node, ast.stmt)]
     if not statements or len(statements) < len(path):
         return {}, {}
-    counted = {name: rows for name, rows in _counted(test, _rows_of) if _is_read(statements, name)}
+    guarded = _behind_the_count(test)
+    counted = {name: rows for name, rows in _counted(test, _rows_of) if _is_read([*statements, *guarded], name)}
     if not counted:
         return _selected_behind(context, test, statements), {}
     wanted: dict[str, int] = {}
     for name, rows in counted.items():
-        wanted |= {one: rows for one in _of_the_same_rows(context, name) if _is_read(statements, one)}
+        same = _of_the_same_rows(context, name)
+        wanted |= {one: rows for one in same if _is_read([*statements, *guarded], one)}
     wanted |= counted
+    guarded = [operand for operand in guarded if any(_is_read([operand], one) for one in wanted)]
+    if guarded and (context.write.is_elif(context.site.statement) or wanted.keys() & names_written(*statements)):
+        return {}, {}
     lines: Statements = []
     changes: dict[ast.AST, Any] = {}
     stand_ins: dict[str, str] = {}
@@ -49,12 +54,24 @@ def rows_for_nothing(
             continue
         filled = stand_ins[one] = fresh_name(context.site.source, f"{one}_or_zeros")
         lines += context.write.assigned(filled, value)
-        inside = (node for statement in statements for node in ast.walk(statement))
+        inside = (node for part in (*statements, *guarded) for node in ast.walk(part))
         changes |= {node: context.write.expression(filled) for node in inside if _reads(node, one)}
     first, statement = statements[0], context.site.statement
+    if guarded:
+        return {statement: [*lines, statement], **changes}, stand_ins
     if first in set(ast.walk(statement)):
         return {first: [*lines, first], **changes}, stand_ins
     return {statement: [statement, *lines], **changes}, stand_ins
+
+
+def _behind_the_count(test: ast.expr) -> list[ast.expr]:
+    """`x[0] > t` of `len(x) > 0 and x[0] > t`, of `len(x) == 0 or x[0] > t`: asked only where something is there."""
+    match test:
+        case ast.BoolOp(op=operator, values=values) if general_side(test) is isinstance(operator, ast.And):
+            counts = [bool(_counted(value, _rows_of)) for value in values]
+            first = counts.index(True) if True in counts else len(values)
+            return [value for value, is_count in zip(values[first:], counts[first:]) if not is_count]
+    return []
 
 
 def _selected_behind(context: Context, test: ast.expr, statements: Sequence[ast.stmt]) -> dict[ast.AST, Any]:
@@ -170,8 +187,8 @@ def _with_rows(context: Context, name: str, rows: int) -> Expr:
     return context.write.either(filled, name)
 
 
-def _is_read(statements: Sequence[ast.stmt], name: str) -> bool:
-    return any(_reads(node, name) for statement in statements for node in ast.walk(statement))
+def _is_read(parts: Sequence[ast.AST], name: str) -> bool:
+    return any(_reads(node, name) for part in parts for node in ast.walk(part))
 
 
 def _reads(node: ast.AST, name: str) -> bool:

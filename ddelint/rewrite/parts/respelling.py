@@ -1,5 +1,5 @@
 """Statements said in words that more moves know: a `match` on a number as `if`s, `:=` on a line of its own, what asks a
-float about NaN as what asks the tensor, reductions
+float about NaN as what asks the tensor, a test for None as part of the test that it repeats, reductions
 behind an emptiness test that take nothing, too, rows behind a test of a number that are there for each.
 
 The moves read the new text; what they make of it is offered as one change of the text that there is.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +18,7 @@ from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.parts.cutting import cut_alike
 from ddelint.rewrite.parts.in_range import rows_in_range
+from ddelint.rewrite.parts.none_for_nothing import asked_once
 from ddelint.rewrite.parts.nothing import of_nothing_too
 from ddelint.rewrite.parts.one_row import rows_for_nothing
 from ddelint.rewrite.reading.bindings import moved_row
@@ -73,6 +74,11 @@ def respelled(context: Context) -> Iterator[Respelling]:
         new = _context(context, rewrite, asked)
         if new is not None:
             yield Respelling(context, new, not isinstance(statement, ast.Match))
+    fused = asked_once(context)
+    if fused is not None and context.site.decision is not None:
+        new = _context(context, fused.rewrite, ast.unparse(context.site.decision), moved=fused.moved)
+        if new is not None:
+            yield Respelling(context, new, decided=True, likelier=True)
     for rewrite, asked, likelier, stand_ins in (
         *((rewrite, asked, True, {}) for rewrite, asked in _sizes_for_lengths(context)),
         *((rewrite, asked, True, {}) for rewrite, asked in _asked_of_tensors(context)),
@@ -86,31 +92,44 @@ def respelled(context: Context) -> Iterator[Respelling]:
 
 
 def _context(
-    context: Context, rewrite: Rewrite, asked: str, stand_ins: Mapping[str, str] = MappingProxyType({})
+    context: Context,
+    rewrite: Rewrite,
+    asked: str,
+    stand_ins: Mapping[str, str] = MappingProxyType({}),
+    moved: Callable[[int], int] | None = None,
 ) -> Context | None:
     """The context in the new text; None where the rewrite cannot be written. `asked`: what asks there.
 
-    `stand_ins`: names whose new ones are of the same types there.
+    `stand_ins`: names whose new ones are of the same types there. `moved`: where the rows of the text there is are in
+    the new one, where not all of those from the statement on have moved by the same.
     """
     from ddelint.rewrite.writing.rendering import rendered  # loads libcst
 
     source, first = context.site.source, context.site.statement.lineno
+    asked = ast.unparse(ast.parse(asked, mode="eval").body)  # which brackets there are may differ
     candidate = rendered(source, _MOVE, rewrite)
     if candidate is None:
         return None
     new = SourceFile(source.filename, source.apply(candidate.edits), source.encoding)
     further = len(new.lines) - len(source.lines)
+    if moved is None:
+        first_row, row_of = first, lambda row: row + further * (row >= first)
+    else:
+        first_row, row_of = moved(first), moved
     found = [
         node
         for node in ast.walk(new.tree)
-        if isinstance(node, ast.expr) and first <= node.lineno and ast.unparse(node) == asked and not _is_target(node)
+        if isinstance(node, ast.expr)
+        and first_row <= node.lineno
+        and ast.unparse(node) == asked
+        and not _is_target(node)
     ]
     if not found:
         return None
     sites = [site_of(new, node) for node in sorted(found, key=position)]
     # what a test asks may be read in its arms, too, which stand before it in `a if test else b`
     site = next((site for site in sites if site.role is context.site.role), sites[0])
-    types = {moved_row(key, lambda row: row + further * (row >= first)): fact for key, fact in context.types.items()}
+    types = {moved_row(key, row_of): fact for key, fact in context.types.items()}
     for old, name in stand_ins.items():
         types |= {re.sub(rf"\b{old}\b", name, key): fact for key, fact in types.items()}
     diagnostic = replace(context.diagnostic, span=site.span, expression=asked)
@@ -243,7 +262,9 @@ def _taking_nothing(context: Context) -> Iterator[tuple[Rewrite, str, bool, Mapp
         yield Rewrite("", all_of_them), ast.unparse(test), False, {}
     filled, stand_ins = rows_for_nothing(context, test, path)
     if filled:
-        yield Rewrite("", filled), ast.unparse(test), False, stand_ins
+        inside = {node: new for node, new in filled.items() if node in set(ast.walk(test))}
+        asked = context.write.code(context.write.replaced(test, inside)) if inside else ast.unparse(test)
+        yield Rewrite("", filled), asked, False, stand_ins
 
 
 # ---------------------------------------------------------------------- rows

@@ -38,9 +38,9 @@ def type_behind(context: Context, name: str, body: Sequence[ast.stmt]) -> TypeFa
 
 
 def moved_row(key: str, moved: Callable[[int], int]) -> str:
-    """The key of a type once the rows of its file have `moved`; a name's own key stays."""
-    name, _, row = key.partition("@")
-    return at_row(name, moved(int(row))) if row else key
+    """The key of a type once the rows of its file have `moved`; a name's own key stays, a product `x @ y` too."""
+    name, _, row = key.rpartition("@")
+    return at_row(name, moved(int(row))) if name and row.isdigit() else key
 
 
 def _has_several_kinds(context: Context, name: str) -> bool:

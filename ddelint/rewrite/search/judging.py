@@ -162,10 +162,12 @@ class Judging:
         return Wanted(state.history, state.decisions, self._asking.samples, as_they_are, shown)
 
     def _responsible(self, state: State, shown: Mismatch | None, speaks: Callable[[Comparison], str]) -> Step:
-        """The step without which nothing `speaks` against the program; the last one where they only differ together.
+        """The step without which nothing `speaks` against the program; else, where others have causes of their own, one
+        without which this difference is gone; the last one where they only differ together.
 
         `shown` is what does: the input set that shows it is enough to tell, where it shows it alone.
         """
+        told, of_one = shown, None
         shown = shown if shown is not None and shown.base else None
         aspect = shown.aspect if shown is not None else ""
 
@@ -182,7 +184,9 @@ class Judging:
             comparison = self.compare_whole(rest, shown, as_they_are=as_they_are) if rest.steps else None
             if comparison is None or (comparison.failure is None and not is_shown(comparison)):
                 return step
-        return state.steps[-1]
+            if of_one is None and told is not None and comparison.failure is None:
+                of_one = None if any(_is_same(told, m) for m in comparison.mismatches) else step
+        return of_one or state.steps[-1]
 
     def _judged(self, candidates: Sequence[Candidate], comparison: Comparison) -> Comparison:
         """What counts of a comparison for these candidates together."""
@@ -393,6 +397,11 @@ def _parting_in_a_row(safe: State, everything: State) -> tuple[Step, str] | None
             if mismatch.in_a_row:
                 return suspects[0], f"what is traced sees the first call alone: {verdict.described(mismatch)}"
     return None
+
+
+def _is_same(one: Mismatch, other: Mismatch) -> bool:
+    """Whether two mismatches tell of one difference, whatever input shows it."""
+    return all(getattr(one, part) == getattr(other, part) for part in ("where", "aspect", "expected", "got"))
 
 
 def _without_each(state: State) -> list[tuple[Step, State]]:

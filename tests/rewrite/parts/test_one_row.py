@@ -87,6 +87,27 @@ PROGRAMS = {
         1,
     ),
 }
+GUARDED = {
+    "and": (
+        "    kept = x[x > 0]\n    shift = x.sum()\n    if len(kept) > 0 and kept[0] > 1:\n"
+        "        shift = kept[-1] - kept[0]\n    return x - shift\n",
+        "len(kept) > 0 and kept[0] > 1",
+        1,
+    ),
+    "or": (
+        "    kept = x[x > 0]\n    if kept.numel() < 2 or kept[1] < kept.mean():\n        return x * 1\n"
+        "    return x - kept[1]\n",
+        "kept.numel() < 2 or kept[1] < kept.mean()",
+        2,
+    ),
+    "in the test alone": (
+        "    kept = x[x > 0]\n    shift = x.sum()\n    if x[0] > 0 and kept.shape[0] > 0 and kept.max() > 2.5:\n"
+        "        shift = shift * 2\n    return x - shift\n",
+        "x[0] > 0 and kept.shape[0] > 0 and kept.max() > 2.5",
+        1,
+    ),
+}
+PROGRAMS |= GUARDED
 ALIKE = {"both", "the least", "product"}
 """What gives the same text as "one of two", but for the test."""
 
