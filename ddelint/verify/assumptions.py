@@ -41,6 +41,8 @@ class _Guess:
     condition: sympy.Basic
     answer: bool
     where: _Where
+    layout: bool
+    """Whether only strides hang on the answer where it was first given: the values are the same either way."""
 
 
 @dataclass
@@ -65,7 +67,8 @@ class Assumptions:
     def wrong_on(self, exported: torch.nn.Module, arguments: Arguments, mismatch: Mismatch) -> Question | None:
         """The guess that is wrong on `arguments`, for which the exported program differs; None where all are right.
 
-        Where an assertion fails, too, its place is blamed: that is where the guess was used.
+        Where an assertion fails, too, its place is blamed: that is where the guess was used. One that was first made
+        for a layout may have been used again there, which nobody hears; it is blamed for nothing else.
         """
         if not self._guesses:
             return None
@@ -76,13 +79,14 @@ class Assumptions:
             for guess in wrong:
                 if guess.condition.free_symbols & condition.free_symbols:
                     return _question(guess, self._asserted[condition], mismatch)
-        return _question(wrong[0], wrong[0].where, mismatch) if wrong and not failed else None
+        alone = next((guess for guess in wrong if not guess.layout), None)
+        return _question(alone, alone.where, mismatch) if alone is not None and not failed else None
 
     def _note_guess(self, condition: Any, answer: bool) -> None:
         if isinstance(condition, sympy.Basic) and condition not in self._guesses:
             who = self._blame()
-            if who is not None and not _is_about_layout(who):
-                self._guesses[condition] = _Guess(condition, answer, self._where(who))
+            if who is not None:
+                self._guesses[condition] = _Guess(condition, answer, self._where(who), _is_about_layout(who))
 
     def _note_asserted(self, condition: Any) -> None:
         if isinstance(condition, sympy.Basic) and condition.free_symbols and condition not in self._asserted:
@@ -121,7 +125,7 @@ def _question(guess: _Guess, where: _Where, mismatch: Mismatch) -> Question:
 
 
 def _is_about_layout(who: Blame) -> bool:
-    """Whether only the strides hang on the answer: the values are the same either way."""
+    """Whether a guess was made for the strides."""
     names = {place.code.co_name for place in who.stack[who.last_user + 1 :]}
     return any(layout in name for layout in _LAYOUT for name in names)
 

@@ -26,6 +26,8 @@ from ddelint.verify.frozen import (
     Freezer,
     Frozen,
     FrozenTensor,
+    elements,
+    entries,
     is_dataclass,
     is_module_table,
     kind_of,
@@ -333,10 +335,10 @@ def _version(tensor: torch.Tensor) -> int:
 def _is_plain(value: Any, depth: int = 0) -> bool:
     if value is None or isinstance(value, (bool, int, float, str, torch.Tensor)):
         return True
-    if depth > 3 or not isinstance(value, (list, tuple, dict)) or len(value) > 1000:
+    if depth > 3 or not isinstance(value, (list, tuple, dict)):
         return False
-    parts = value.values() if isinstance(value, dict) else value
-    return all(_is_plain(part, depth + 1) for part in parts)
+    parts = [part for _, part in entries(value)] if isinstance(value, dict) else elements(value)
+    return len(parts) <= 1000 and all(_is_plain(part, depth + 1) for part in parts)
 
 
 # --------------------------------------------------------------------------------------------------------- gradients
@@ -396,10 +398,13 @@ def _tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
     elif depth < 6:
-        if isinstance(value, Mapping):
-            parts: Any = list(value.values())
+        parts: Any
+        if isinstance(value, dict):
+            parts = [part for _, part in entries(value)]
+        elif isinstance(value, Mapping):
+            parts = list(value.values())
         elif isinstance(value, (list, tuple)):
-            parts = value
+            parts = elements(value)
         elif is_dataclass(value):
             parts = list(vars(value).values()) if hasattr(value, "__dict__") else []
         else:

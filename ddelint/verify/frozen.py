@@ -111,10 +111,12 @@ class Freezer:
             keys = tuple(value)
             return Container(kind, tuple(map(_key, keys)), tuple(self.freeze(value[key], depth) for key in keys))
         if isinstance(value, (list, tuple, deque)):
-            parts = [*value, *own.values()]
-            return Container(kind, (*range(len(value)), *own), tuple(self.freeze(part, depth) for part in parts))
+            parts = elements(value)
+            keys = (*range(len(parts)), *own)
+            return Container(kind, keys, tuple(self.freeze(part, depth) for part in (*parts, *own.values())))
         if isinstance(value, Set):
-            return Constant(kind, frozenset(map(_key, value)))
+            parts = elements(value) if isinstance(value, (set, frozenset)) else list(value)
+            return Constant(kind, frozenset(map(_key, parts)))
         if type(value).__module__ == "numpy" and has(value, "dtype"):
             try:
                 inner = self._tensor(torch.as_tensor(value))
@@ -208,6 +210,11 @@ def attributes_of(value: Any) -> dict[str, Any]:
 def entries(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
     """What a dictionary itself holds: one that loads its values when asked is not asked."""
     return list(builtin_class(value).items(value))
+
+
+def elements(value: Any) -> list[Any]:
+    """What a list, tuple, set or deque itself holds: `__iter__` and `__len__` of a subclass are not asked."""
+    return list(builtin_class(value).__iter__(value))
 
 
 def builtin_class(value: Any) -> Any:

@@ -29,6 +29,7 @@ from ddelint.verify.frozen import (
     Frozen,
     attributes_of,
     builtin_class,
+    elements,
     entries,
     has,
     is_module_table,
@@ -426,7 +427,7 @@ def _held(value: Any) -> list[Any]:
     """The elements of a container; of a dictionary each key and its value."""
     if isinstance(value, dict):
         return [*itertools.chain(*entries(value))]
-    return list(builtin_class(value).__iter__(value))
+    return elements(value)
 
 
 def _is_cached(value: Any) -> bool:

@@ -98,6 +98,8 @@ def test_what_is_said_twice_gets_a_name() -> None:
         "F.batch_norm(x, x, x, training=True)",
         "F.cross_entropy(x, x, reduction='sum')",
         "x.sum(0)",
+        "torch.combinations(x, r=3)",
+        "torch.combinations(x, 3, True)",
         "pool.other(x)",
         f"x.gather(1, x) {BESIDE} torch.take_along_dim(x, x, dim=1)",
     ],
@@ -143,6 +145,10 @@ CALLS = {
     "torch.std(x, correction=0)": (5, 1),
     "(x + 1).var(unbiased=False)": (5, 1),
     "torch.var(input=x)": (5, 2),
+    "torch.combinations(x[:, 0])": (5, 2, 1, 0),
+    "torch.combinations(x[:, 0], r=2)": (5, 1),
+    "torch.combinations(torch.arange(x.shape[0]), 2, with_replacement=True)": (5, 1, 0),
+    "torch.combinations(x[:, 0], 2, False)": (5, 1, 0),
 }
 """Calls, and with how many rows they are compared."""
 

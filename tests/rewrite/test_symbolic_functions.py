@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
-from control_flow import COUNT, INTEGERS, TENSOR, context_of, rewritten
+import torch
+from control_flow import COUNT, INTEGERS, TENSOR, candidates, context_of, rewritten
+
+from ddelint.nouns.diagnostics import Claim
+from ddelint.rewrite.reading.replacements import replacements
 
 HEAD = "import math\nimport torch\nimport torch.nn.functional as F\n\n\ndef fn(x, y, n, t):\n    return "
 
@@ -25,6 +31,28 @@ def test_a_function_takes_a_symbol(value: str, expected: str) -> None:
     assert rewritten("symbolic_function", context) == [f"{HEAD}{expected}\n"]
 
 
+def test_a_function_that_takes_no_symbol_is_left_to_eager() -> None:
+    context = context_of(f"{HEAD}math.exp(n)\n", "math.exp(n)", {"n": COUNT})
+    (text,) = rewritten("symbolic_function", context)
+    assert " ".join(text.removeprefix(HEAD).split()) == (
+        "( torch.exp(torch.scalar_tensor(n, dtype=torch.float64)).item() "
+        "if torch.compiler.is_compiling() else math.exp(n) )"
+    )
+    (candidate,) = candidates("symbolic_function", context)
+    assert candidate.claim is Claim.RESTRUCTURED
+
+
+@pytest.mark.parametrize("name", replacements().tensors)
+def test_an_operator_gives_what_the_function_of_a_number_gives(name: str) -> None:
+    of_numbers = getattr(math, name, None)
+    if of_numbers is None:
+        pytest.skip("a later Python has it")
+    operator = getattr(torch, replacements().tensors[name])
+    for number in (1.25, 7) if name == "acosh" else (0.25, 0.75):
+        found = operator(torch.scalar_tensor(number, dtype=torch.float64)).item()
+        assert found == pytest.approx(of_numbers(number), rel=1e-14)
+
+
 def test_what_is_divided_is_computed_once() -> None:
     text = f"{HEAD.removesuffix('return ')}i, j = divmod(t.argmax().item(), 3)\n    return i, j\n"
     divided = "value = t.argmax().item()\n    i, j = (value // 3, value % 3)\n    return i, j\n"
@@ -37,6 +65,8 @@ def test_what_is_divided_is_computed_once() -> None:
     [
         "divmod(next(n), 2)",
         "math.floor(n)",
+        "math.log(n, 2)",
+        "torch.log(n) if torch.compiler.is_compiling() else math.log(n)",
         "sorted(t.tolist(), key=abs)",
         "t.tolist().index(max(y.tolist()))",
         "y.index(max(y))",

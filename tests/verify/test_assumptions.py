@@ -42,6 +42,18 @@ def test_a_row_that_is_broadcast_only_in_eager_is_found_at_its_sum() -> None:
     assert "keep one true: exception differs" in question.detail
 
 
+def test_a_guess_that_was_first_made_for_a_layout_is_told_where_it_was_used() -> None:
+    def program(x: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+        places = keep.nonzero()
+        share = (places + 1) / 8
+        return share < torch.ones(2, 3, 4)
+
+    (question,) = exported(program, THREE).questions
+    assert question.kind == "assumed"
+    assert question.expression.startswith("places.shape[0]")
+    assert question.span.row == program.__code__.co_firstlineno + 3
+
+
 def test_a_guess_that_makes_no_difference_is_not_told() -> None:
     def program(x: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
         return x[keep] * 2 + torch.ones(1, 4)

@@ -266,6 +266,50 @@ def test_what_raises_or_answers_whatever_it_is_asked_for_is_held_like_the_rest()
         Watch(value, torch.nn.Linear(1, 1))
 
 
+_UNASKED = """
+import collections
+
+
+class Unasked:
+    def __len__(self):
+        raise NotImplementedError
+
+    def __iter__(self):
+        raise NotImplementedError
+
+    def values(self):
+        raise NotImplementedError
+
+
+class Refusing(Unasked, {kind}):
+    pass
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = Refusing([(1, {value})])
+        self.deep = [self.parts]
+
+    def forward(self, x):
+        return x + 1, self.parts
+
+
+def make_inputs(seed):
+    return (torch.ones(2),)
+"""
+
+
+@pytest.mark.parametrize("kind", ["tuple", "list", "set", "dict", "collections.deque"])
+def test_a_container_that_refuses_to_be_read_is_read_all_the_same(
+    kind: str, program: Program, options: SessionOptions
+) -> None:
+    one, other = (_UNASKED.format(kind=kind, value=value) for value in (1, 2))
+
+    assert compared(program, options, one, one).equal
+    assert not compared(program, options, one, other).equal
+
+
 def test_modules_that_an_object_holds_are_not_gone_through() -> None:
     class Backend:
         def __init__(self) -> None:

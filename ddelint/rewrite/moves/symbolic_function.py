@@ -9,15 +9,19 @@ from typing import Any
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import around, listed_tensor
 from ddelint.rewrite.reading.kinds import Kinds
-from ddelint.rewrite.reading.names import fresh_name, is_pure
+from ddelint.rewrite.reading.names import asks_compiling, fresh_name, is_pure
 from ddelint.rewrite.reading.replacements import replacements
-from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
+from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
+
+_UNDEFINED = (
+    "where Python raises (a logarithm of 0, a result that is too large), compiled code gives an infinity or NaN"
+)
 
 
 @rewriting("symbolic_function")
 def symbolic_function(context: Context) -> Iterator[Rewrite]:
-    """`math.sqrt(n)` → `torch.sym_sqrt(n)`, `divmod(n, 2)` → `(n // 2, n % 2)`, `v.index(max(v))` → `t.argmax()`."""
-    write, table = context.write, replacements().math
+    """`math.sqrt(n)` → `torch.sym_sqrt(n)`, `math.exp(n)` → `torch.exp`, `divmod`, `v.index(max(v))` → `t.argmax()`."""
+    write, table, operators = context.write, replacements().math, replacements().tensors
     for node in around(context):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name), args=[number]) if name in table:
@@ -25,6 +29,15 @@ def symbolic_function(context: Context) -> Iterator[Rewrite]:
                     f"`math.{name}` demands a concrete number; `{write.torch}.{table[name]}` takes a symbol",
                     {node: write.expr("torch.{name}({number})", name=table[name], number=number)},
                 )
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name), args=[number], keywords=[]) if (
+                name in operators and not _is_for_eager(context, node)
+            ):
+                # Python's numbers are doubles
+                template = "torch.{name}(torch.scalar_tensor({number}, dtype=torch.float64)).item()"
+                new = write.expr(template, name=operators[name], number=number)
+                message = f"`math.{name}` takes no symbol; `torch.{operators[name]}` takes a tensor that is made of one"
+                both = write.expr("{} if {} else {}", new, write.compiling, node)
+                yield restructured(message, {node: both}, _UNDEFINED)
             case ast.Call(func=ast.Name(id="divmod"), args=[number, divisor], keywords=[]):
                 if is_pure(number) and is_pure(divisor):
                     message = "`divmod` takes no symbol; quotient and remainder by themselves do"
@@ -44,6 +57,12 @@ def symbolic_function(context: Context) -> Iterator[Rewrite]:
                     message = f"the list is searched in Python; `arg{name}` finds the first one on the tensor"
                     template = "{}.argmax().item()" if name == "max" else "{}.argmin().item()"
                     yield Rewrite(message, {node: write.expr(template, searched)})
+
+
+def _is_for_eager(context: Context, node: ast.Call) -> bool:
+    """Whether a rewrite has left the call to eager already."""
+    parent = context.site.source.parents.get(node)
+    return isinstance(parent, ast.IfExp) and parent.orelse is node and asks_compiling(parent.test)
 
 
 def _divided(context: Context, node: ast.Call, number: ast.expr, divisor: ast.expr) -> dict[ast.AST, Any]:

@@ -66,6 +66,7 @@ class Replacements:
 
     ranges: Mapping[str, Bounds]
     math: Mapping[str, str]
+    tensors: Mapping[str, str]
     types: Mapping[str, str]
     operators: tuple[Operator, ...]
 

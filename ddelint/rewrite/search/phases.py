@@ -161,7 +161,7 @@ class Phase:
     def _fixable(self, state: State, questions: Sequence[Question]) -> Question | None:
         """The first failure that is not data-dependent and that a move knows an answer to all the same."""
         for question in questions:
-            if question.kind != "other" or key_of(state.history, question) in state.tried:
+            if question.kind not in ("other", "assumed") or key_of(state.history, question) in state.tried:
                 continue
             diagnostic = self._asking.diagnosed(state.history, question)
             known = key_of(state.history, question) in self.hopeless
