@@ -40,6 +40,19 @@ def test_a_function_that_takes_no_symbol_is_left_to_eager() -> None:
     )
     (candidate,) = candidates("symbolic_function", context)
     assert candidate.claim is Claim.RESTRUCTURED
+    assert candidate.is_never_safe
+
+
+def test_only_a_function_that_never_raises_may_be_safe() -> None:
+    for name in replacements().tensors.keys() & vars(math):
+        function = getattr(math, name)
+        raises = False
+        for number in (-1e9, -2.0, -1.0, 0.0, 0.5, 1e9, math.inf):
+            try:
+                function(number)
+            except (ValueError, OverflowError):
+                raises = True
+        assert raises is (name in replacements().raising), name
 
 
 @pytest.mark.parametrize("name", replacements().tensors)

@@ -13,9 +13,7 @@ from ddelint.rewrite.reading.names import asks_compiling, fresh_name, is_pure
 from ddelint.rewrite.reading.replacements import replacements
 from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
 
-_UNDEFINED = (
-    "where Python raises (a logarithm of 0, a result that is too large), compiled code gives an infinity or NaN"
-)
+_UNDEFINED = "where Python raises (for a number out of the function's range), compiled code gives an infinity or NaN"
 
 
 @rewriting("symbolic_function")
@@ -37,7 +35,8 @@ def symbolic_function(context: Context) -> Iterator[Rewrite]:
                 new = write.expr(template, name=operators[name], number=number)
                 message = f"`math.{name}` takes no symbol; `torch.{operators[name]}` takes a tensor that is made of one"
                 both = write.expr("{} if {} else {}", new, write.compiling, node)
-                yield restructured(message, {node: both}, _UNDEFINED)
+                doubt = _UNDEFINED if name in replacements().raising else ""
+                yield restructured(message, {node: both}, doubt=doubt)
             case ast.Call(func=ast.Name(id="divmod"), args=[number, divisor], keywords=[]):
                 if is_pure(number) and is_pure(divisor):
                     message = "`divmod` takes no symbol; quotient and remainder by themselves do"

@@ -67,6 +67,7 @@ class Replacements:
     ranges: Mapping[str, Bounds]
     math: Mapping[str, str]
     tensors: Mapping[str, str]
+    raising: frozenset[str]
     types: Mapping[str, str]
     operators: tuple[Operator, ...]
 
