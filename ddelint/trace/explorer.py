@@ -305,7 +305,7 @@ class Explorer:
             return None
         site = self._site(observer, inquiry, who)
         span = self._questions[site.question].span
-        self.is_cut = not self._differentiating and any(place.contains(span) for place in self.until)
+        self.is_cut |= not self._differentiating and any(place.contains(span) for place in self.until)
         if self.is_cut or self.first_only:
             raise _BudgetSpent
         answer = self._choose(site, observer, inquiry)

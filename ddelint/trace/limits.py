@@ -54,8 +54,7 @@ def is_too_much(kind: str, message: str) -> bool:
 def _limited_time(seconds: float, told_by: signal.Signals, timer: int, landing: Landing) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         if frame is not None and landing.later_than(frame):
-            for each in (signal.ITIMER_REAL, signal.ITIMER_PROF):
-                signal.setitimer(each, _GRACE if each == timer else 0)
+            signal.setitimer(timer, _GRACE)
         else:
             raise TooMuch
 

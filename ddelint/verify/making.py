@@ -49,8 +49,9 @@ def other_makings(
     """
     for cls, makings in _made(build, classes).items():
         first = next(iter(makings.values())).sample()
-        for change in itertools.islice(other_flags(cls, first, texts), _MOST):
-            yield partial(_made_otherwise, cls.__name__, makings, change)
+        with contextlib.suppress(Exception):  # arguments of the user's may refuse to be copied, in whatever way
+            changes = list(itertools.islice(other_flags(cls, first, texts), _MOST))
+            yield from [partial(_made_otherwise, cls.__name__, makings, change) for change in changes]
 
 
 def _made_otherwise(

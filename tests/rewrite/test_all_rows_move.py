@@ -87,11 +87,14 @@ def test_rows_are_converted_as_by_a_store_at_one_place(dtype: str) -> None:
     assert failures(text, program, [(rows, rows[:, 0], cells, torch.ones(5, dtype=torch.bool))], targets=()) == []
 
 
-def test_places_of_which_none_comes_twice_are_stored_to_as_they_are() -> None:
-    text = text_of("for b, k in enumerate(torch.unique(ids).tolist()):", "        grid[k, 0] = w[b]\n")
-    program, *_ = with_imports(MOVE, context_of(text, "enumerate(torch.unique(ids).tolist())", TYPES, "DDE203"))
-    assert "    grid[torch.unique(ids), 0] = w.to(grid.dtype)\n" in program
-    assert "scatter_reduce" not in program
+@pytest.mark.parametrize(
+    "places", ["torch.unique(ids)", "ids[torch.unique(ids)]", "(torch.unique(ids) // 2)", "torch.nonzero(ids)[:, 0]"]
+)
+def test_a_place_that_comes_twice_keeps_the_last_row_wherever_places_come_from(places: str) -> None:
+    """Of two rows for one place a GPU keeps either; -1 and the last place are one as well."""
+    text = text_of(f"for b, k in enumerate({places}.tolist()):", "        grid[k, 0] = w[b]\n")
+    program, *_ = with_imports(MOVE, context_of(text, f"enumerate({places}.tolist())", TYPES, "DDE203"))
+    assert "scatter_reduce" in program
 
 
 def test_a_definition_that_the_loop_alone_read_goes_with_it() -> None:

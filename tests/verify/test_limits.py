@@ -107,6 +107,19 @@ def test_a_limit_within_another_leaves_that_as_it_is(monkeypatch: pytest.MonkeyP
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
+def test_what_lands_later_in_one_limit_leaves_the_other_clock_of_an_outer_one() -> None:
+    called = of_torch("def called():\n    signal.raise_signal(signal.SIGALRM)\n", signal=signal)
+
+    def program() -> None:
+        called()
+
+    with limited(600.0, None, waiting=2.0):
+        with pytest.raises(TooMuch), limited(60.0, None):
+            program()
+        assert signal.getitimer(signal.ITIMER_PROF)[0] > 500.0
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 1000.0
+
+
 def test_what_is_the_users_code() -> None:
     assert not landing.is_users(torch.nn.functional.__file__)
     assert not landing.is_users(textwrap.__file__)

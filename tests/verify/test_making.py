@@ -67,6 +67,22 @@ def changed(*classes: str, texts: Mapping[str, Sequence[str]] = {}) -> dict[str,
     return found
 
 
+class Refusing:
+    def __deepcopy__(self, known: object) -> object:
+        raise RuntimeError("one of a kind")
+
+
+class Holding(torch.nn.Module):
+    def __init__(self, held: object, bias: bool = False) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(2, 2, bias=bias)
+
+
+@pytest.mark.parametrize("held", [Refusing(), torch.ones(2, requires_grad=True) * 2])
+def test_arguments_that_refuse_to_be_copied_are_left_as_they_are(held: object) -> None:
+    assert list(other_makings(lambda: Holding(held), ["Holding"])) == []
+
+
 def test_each_module_of_a_class_is_made_with_another_argument() -> None:
     found = changed("Head", texts={"activation": ["relu", "sigmoid"]})
     assert {"Head(bias=True)", "Head(activation='sigmoid')", "Head(pool=prod)", "Head(layer=Sigmoid)"} <= set(found)

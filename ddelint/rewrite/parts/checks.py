@@ -16,7 +16,7 @@ from ddelint.rewrite.parts.truths import MEMBER, SAME
 from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_integer
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import asks_rank, called, cannot_raise, is_literal, is_pure, opposite
+from ddelint.rewrite.reading.names import asks_rank, called, cannot_raise, draws_random, is_literal, is_pure, opposite
 from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
@@ -291,6 +291,8 @@ class Checks:
             raise Inexpressible("a method")
         if called(node) == "equal":
             a, b = node.args[:2]
+            if not all(is_pure(side) and not draws_random(side) for side in (a, b)):
+                raise Inexpressible("what is compared would be computed twice")
             return self._item(self.write.expr(SAME, a, b, a, b, a), want)
         return self._item(self.write.expr("torch.isclose({}).all()", [*node.args, *node.keywords]), want)
 

@@ -14,7 +14,6 @@ from ddelint.rewrite.reading.names import called, draws_random, is_pure, is_whol
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements, Writer
 
 _PLAIN = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
-_DEEPEST = 8
 
 
 class NotRowwise(Exception):
@@ -34,7 +33,8 @@ class Column:
     is_alike: bool = False
     """Whether all iterations have the same."""
     is_distinct: bool = False
-    """Whether no two iterations have the same."""
+    """Whether no two iterations have the same: only of what counts them. Of places that a tensor gives none is sure,
+    for -1 is another name of the last one."""
 
     def chosen(self, write: Writer, rows: Expr) -> Column:
         """Some of its rows."""
@@ -116,12 +116,7 @@ class Columns:
             raise NotRowwise
         self.read |= names_read(node)
         shape = self.kinds.shape(node)
-        listed = {called(part) for part in ast.walk(node) if isinstance(part, ast.Call)}
-        once = bool(listed & {*knowledge().distinct, *knowledge().listings})
-        rank = len(shape) - 1 if shape else None
-        return Column(
-            self._write.expression(node), rank, self.kinds.dtype(node), is_distinct=once and rank in (0, None)
-        )
+        return Column(self._write.expression(node), len(shape) - 1 if shape else None, self.kinds.dtype(node))
 
     def _take_apart(self, target: ast.expr, rows: Column) -> None:
         """`r` takes the rows, `r, c` their elements."""

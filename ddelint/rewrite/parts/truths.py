@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.kinds import NUMBERS, Kind, Kinds
-from ddelint.rewrite.reading.names import answer_while_compiling, called, is_pure
+from ddelint.rewrite.reading.names import answer_while_compiling, called, draws_random, is_pure
 from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.writing.rewrites import Expr, Part
 
@@ -207,6 +207,8 @@ class Truths:
         if None not in shapes and shapes[0] != shapes[1]:
             raise NotAPredicate("shapes that differ")
         if called(node) == "equal":
+            if not all(is_pure(side) and not draws_random(side) for side in (first, second)):
+                raise NotAPredicate("what is compared would be computed twice")
             a, b = self._leaf(first), self._leaf(second)
             return self.write.expr(SAME, a, b, a, b, a)
         return self.write.expr("torch.isclose({}).all()", [*map(self._leaf, node.args), *node.keywords])
