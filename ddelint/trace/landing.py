@@ -17,7 +17,8 @@ from typing import Any, Self
 
 _UNDERNEATH = ("torch", "sympy", "mpmath", "triton", "ddelint")
 """Packages whose code nobody interrupts, besides Python's own."""
-_WRITTEN_BY_TORCH = ("<frozen ", "<eval_with_key>")
+_IN_NO_FILE = ("<frozen ", "<eval_with_key>")
+"""How the code of Python's and torch's begins that stands in no file."""
 
 
 class Landing:
@@ -26,7 +27,7 @@ class Landing:
     def __init__(self, error: type[BaseException], within: FrameType) -> None:
         self._error = error
         self._depth = _depth(within)
-        self._is_due = False
+        self._waiting: set[int] = set()
         self._traces = False
 
     def __enter__(self) -> Self:
@@ -38,18 +39,22 @@ class Landing:
         if self._traces:
             sys.settrace(None)
 
-    def later_than(self, frame: FrameType) -> bool:
+    def postpones(self, frame: FrameType, by: int) -> bool:
         """See to it that the error is raised when `frame`, where Python stands, has returned to the user's code.
 
-        False where that is not to be waited for: it is the user's, none of the user's is running, or one is waited for.
+        False where that is not to be waited for: it is the user's, none of the user's is running, or whoever asks
+        (`by`, a timer) has waited for it already.
         """
-        if self._is_due:
+        if by in self._waiting:
             return False
+        if self._waiting:
+            self._waiting.add(by)
+            return True
         called = _depth(frame) - self._depth
         found = next((one for one, _ in zip(_outwards(frame), range(called)) if is_users(one.f_code.co_filename)), None)
         if found is None or found is frame:
             return False
-        self._is_due = True
+        self._waiting.add(by)
         found.f_trace = self._land
         if sys.gettrace() is None:
             self._traces = True
@@ -62,7 +67,7 @@ class Landing:
 
 def is_users(filename: str) -> bool:
     """Whether a file (an absolute path, or a name in angle brackets) is neither Python's nor what we stand on."""
-    if filename.startswith(_WRITTEN_BY_TORCH):
+    if filename.startswith(_IN_NO_FILE):
         return False
     library, installed = _libraries()
     if filename.startswith(installed):

@@ -53,7 +53,7 @@ def is_too_much(kind: str, message: str) -> bool:
 @contextlib.contextmanager
 def _limited_time(seconds: float, told_by: signal.Signals, timer: int, landing: Landing) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
-        if frame is not None and landing.later_than(frame):
+        if frame is not None and landing.postpones(frame, timer):
             signal.setitimer(timer, _GRACE)
         else:
             raise TooMuch

@@ -38,16 +38,16 @@ class _Making:
 
 
 def other_makings(
-    build: Callable[[], Any], classes: Collection[str], texts: Mapping[str, Sequence[str]] = NO_TEXTS
+    program: Any, build: Callable[[], Any], classes: Collection[str], texts: Mapping[str, Sequence[str]] = NO_TEXTS
 ) -> Iterator[Callable[[Sample], Sample]]:
-    """Changes of an input set: the modules of each of these classes (by name) are made with another argument, one at a
-    time, as `other_flags` changes those of a call.
+    """Changes of an input set of what `build` makes, as it made `program`: the modules of each of these classes (by
+    name) are made with another argument, one at a time, as `other_flags` changes those of a call.
 
     They are given the weights that they had, as far as their names and shapes are the same, and else what their
     `__init__` draws from a fixed seed. A program that is no module, or whose modules are not made by `build` itself,
     has none.
     """
-    for cls, makings in _made(build, classes).items():
+    for cls, makings in _made(program, build, classes).items():
         first = next(iter(makings.values())).sample()
         with contextlib.suppress(Exception):  # arguments of the user's may refuse to be copied, in whatever way
             changes = list(itertools.islice(other_flags(cls, first, texts), _MOST))
@@ -85,6 +85,9 @@ def _with_another(program: torch.nn.Module, path: str, arguments: Arguments) -> 
 def _take_over(old: torch.nn.Module, new: torch.nn.Module) -> None:
     """The weights and buffers of a module for those of another that are named and shaped alike; and its mode."""
     known = dict(itertools.chain(old.named_parameters(), old.named_buffers()))
+    floating = next((tensor.dtype for tensor in known.values() if tensor.is_floating_point()), None)
+    if floating is not None:
+        new.to(floating)  # as a program that was put into half precision once it was made
     with torch.no_grad():
         for name, tensor in itertools.chain(new.named_parameters(), new.named_buffers()):
             before = known.get(name)
@@ -94,13 +97,13 @@ def _take_over(old: torch.nn.Module, new: torch.nn.Module) -> None:
     new.train(old.training)
 
 
-def _made(build: Callable[[], Any], classes: Collection[str]) -> dict[type, dict[str, _Making]]:
+def _made(program: Any, build: Callable[[], Any], classes: Collection[str]) -> dict[type, dict[str, _Making]]:
     """Class → path → what the module there was made with, of one run of `build`."""
+    if not isinstance(program, torch.nn.Module):
+        return {}
     with contextlib.suppress(Exception):
-        program = build()
-        if not isinstance(program, torch.nn.Module):
-            return {}
-        owners = {type(module) for module in program.modules() if type(module).__name__ in classes}
+        kinds = {type(module) for module in program.modules()}
+        owners = {kind for kind in kinds if kind.__name__ in classes and kind.__module__.partition(".")[0] != "torch"}
         made: dict[int, _Making] = {}
         with contextlib.ExitStack() as stack:
             for cls in owners:

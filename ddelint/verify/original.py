@@ -279,7 +279,7 @@ class Runs:
             return
         program = self._original.build()
         flags: list[Callable[[Sample], Sample]]
-        makings = other_makings(self._original.build, self._recorder.classes, self._recorder.texts)
+        makings = other_makings(program, self._original.build, self._recorder.classes, self._recorder.texts)
         flags = [
             *itertools.islice(sharing(chosen[0].sample), 1),
             *self._flags(program, chosen[0].sample),

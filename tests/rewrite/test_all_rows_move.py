@@ -120,12 +120,21 @@ def test_a_definition_that_the_loop_alone_read_goes_with_it() -> None:
         ("for k, v in zip(ids.tolist(), x):", "        out = out + v\n        out[k] = v\n"),
         ("for k, v in zip(ids.tolist(), w):", "        out[v] = k\n"),
         ("for k in range(3):", "        out[k] = 1.0\n"),
+        ("for k in ids.tolist():", "        seen[k] += 0.5\n"),
+        ("for k, v in zip(ids.tolist(), w):", "        seen[k] -= v\n"),
         ("for k, v in zip(ids.tolist(), x):", "        v = v * 2\n"),
     ],
 )
 def test_what_is_no_store_of_each_row_is_left_alone(loop: str, body: str) -> None:
     context = context_of(text_of(loop, body), loop.rsplit(" in ", 1)[1], TYPES, "DDE203")
     assert candidates(MOVE, context) == []
+
+
+def test_places_of_eight_bits_are_no_mask() -> None:
+    text = text_of("for k in ids.tolist():", "        out[k] = 1.0\n")
+    types = {**TYPES, "ids": TypeFact("tensor", "uint8", ("u0",))}
+    program, *_ = with_imports(MOVE, context_of(text, "ids.tolist()", types, "DDE203"))
+    assert "out[ids.long()] = 1.0" in program
 
 
 def test_a_name_that_is_read_behind_the_loop_stays() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -119,42 +120,49 @@ def test_what_is_traced_is_doubted_for_later_calls() -> None:
     assert found.startswith("what is traced sees the first call alone: export, call 4 in a row, seed 3: value differs")
 
 
-def test_who_is_responsible_is_looked_for_on_the_input_that_shows_it() -> None:
-    asked: list[tuple[str, frozenset[str]]] = []
-    wrong = Mismatch("seed 3, in eval()", True, "eager", "value", "1", "2", base="seed 3")
+class Comparing:
+    """Asking, of which a judge wants comparisons alone: what differs follows from the lines of the text."""
 
-    class AskingStub:
-        samples = 64
+    samples = 64
 
-        @property
-        def comparisons(self) -> AskingStub:
-            return self
+    def __init__(self, differences: Mapping[str, Mismatch]) -> None:
+        self.asked: list[tuple[str, frozenset[str]]] = []
+        self._differences = differences
 
-        def expect(self, wanted: Wanted) -> None:
-            pass
+    @property
+    def comparisons(self) -> Comparing:
+        return self
 
-        def of(self, wanted: Wanted) -> Comparison:
-            text = wanted.history.current("m.py").text
-            asked.append((text, wanted.only))
-            found = (wrong,) if "z" in text else ()
-            return Comparison(2, 1, not found, mismatches=found)
+    def expect(self, wanted: Wanted) -> None:
+        pass
 
-    source = SourceFile("m.py", "x\ny\n")
-    history, steps = History({"m.py": source}), []
-    for number, new in ((1, "a"), (2, "z")):
+    def of(self, wanted: Wanted) -> Comparison:
+        text = wanted.history.current("m.py").text
+        self.asked.append((text, wanted.only))
+        found = tuple(self._differences[line] for line in text.split() if line in self._differences)
+        return Comparison(2, 2 - len(found), not found, mismatches=found)
+
+
+def stepped(text: str, lines: str) -> State:
+    """A program of one letter a line, each line replaced by a step of its own."""
+    history, steps = History({"m.py": SourceFile("m.py", text)}), []
+    for number, new in enumerate(lines, 1):
         span = Span("m.py", number, 1, number, 2)
         candidate = Candidate("where_merge", Claim.RESTRUCTURED, new, (Edit(span, new),))
         history = history.add(candidate.edits, number)
         key = Key("m.py", number, 1, new, "truth")
-        diagnostic = Diagnostic("DDE105", span, "asks")
-        steps.append(Step(number, key, diagnostic, candidate, (), Applicability.SAFE, (), None))
-    judging = Judging(AskingStub())  # type: ignore[arg-type]
-    state = State(history, steps)
+        steps.append(Step(number, key, Diagnostic("DDE105", span, ""), candidate, (), Applicability.SAFE, (), None))
+    return State(history, steps)
+
+
+def test_who_is_responsible_is_looked_for_on_the_input_that_shows_it() -> None:
+    asking = Comparing({"z": Mismatch("seed 3, in eval()", True, "eager", "value", "1", "2", base="seed 3")})
+    judging, state = Judging(asking), stepped("x\ny\n", "az")  # type: ignore[arg-type]
     guilty = judging.guilty(state, judging.compare_whole(state))
 
     assert guilty is not None
     assert guilty[0].candidate.message == "z"
-    assert asked == [
+    assert asking.asked == [
         ("a\nz\n", frozenset()),
         ("a\nz\n", frozenset(("seed 3",))),
         ("a\ny\n", frozenset(("seed 3",))),
@@ -167,30 +175,7 @@ def test_of_two_wrong_steps_each_is_responsible_for_its_own_difference() -> None
         for new, got in (("b", "nan at [0]"), ("c", "1.0 at [0]"))
     }
 
-    class AskingStub:
-        samples = 64
-
-        @property
-        def comparisons(self) -> AskingStub:
-            return self
-
-        def expect(self, wanted: Wanted) -> None:
-            pass
-
-        def of(self, wanted: Wanted) -> Comparison:
-            lines = wanted.history.current("m.py").text.split()
-            found = tuple(differences[line] for line in lines if line in differences)
-            return Comparison(2, 2 - len(found), not found, mismatches=found)
-
-    source = SourceFile("m.py", "w\nx\ny\nz\n")
-    history, steps = History({"m.py": source}), []
-    for number, new in enumerate("abcd", 1):
-        span = Span("m.py", number, 1, number, 2)
-        candidate = Candidate("where_merge", Claim.RESTRUCTURED, new, (Edit(span, new),))
-        history = history.add(candidate.edits, number)
-        key = Key("m.py", number, 1, new, "truth")
-        steps.append(Step(number, key, Diagnostic("DDE105", span, ""), candidate, (), Applicability.SAFE, (), None))
-    judging, state = Judging(AskingStub()), State(history, steps)  # type: ignore[arg-type]
+    judging, state = Judging(Comparing(differences)), stepped("w\nx\ny\nz\n", "abcd")  # type: ignore[arg-type]
     blamed = []
     while (guilty := judging.guilty(state, judging.compare_whole(state))) is not None:
         blamed.append((guilty[0].candidate.message, guilty[1]))

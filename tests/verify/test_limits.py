@@ -107,6 +107,26 @@ def test_a_limit_within_another_leaves_that_as_it_is(monkeypatch: pytest.MonkeyP
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
+def test_a_second_timer_waits_as_the_first_one_does() -> None:
+    ran: list[str] = []
+    source = """
+    def called():
+        signal.raise_signal(signal.SIGPROF)
+        signal.raise_signal(signal.SIGALRM)
+        ran.append("both")
+        signal.raise_signal(signal.SIGALRM)
+        ran.append("further")
+    """
+    called = of_torch(dedent(source), signal=signal, ran=ran)
+
+    def program() -> None:
+        called()
+
+    with pytest.raises(TooMuch), limited(600.0, None, waiting=2.0):
+        program()
+    assert ran == ["both"]
+
+
 def test_what_lands_later_in_one_limit_leaves_the_other_clock_of_an_outer_one() -> None:
     called = of_torch("def called():\n    signal.raise_signal(signal.SIGALRM)\n", signal=signal)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -60,11 +61,16 @@ class Model(torch.nn.Module):
 def changed(*classes: str, texts: Mapping[str, Sequence[str]] = {}) -> dict[str, Model]:
     """What a program is labelled as → the program."""
     found = {}
-    for change in other_makings(Model, classes, texts):
+    for change in makings(Model, classes, texts):
         sample = change(SAMPLE)
         with suppress(AttributeError, KeyError):  # no function of that name: then the original says nothing
             found[sample.label.removeprefix("seed 0, ")] = sample.prepare(Model().eval())
     return found
+
+
+def makings(build: Callable[[], Any], *asked: Any) -> Iterator[Callable[[Sample], Sample]]:
+    """Those of a program that `build` has made once."""
+    return other_makings(build(), build, *asked)
 
 
 class Refusing:
@@ -80,7 +86,15 @@ class Holding(torch.nn.Module):
 
 @pytest.mark.parametrize("held", [Refusing(), torch.ones(2, requires_grad=True) * 2])
 def test_arguments_that_refuse_to_be_copied_are_left_as_they_are(held: object) -> None:
-    assert list(other_makings(lambda: Holding(held), ["Holding"])) == []
+    assert list(makings(lambda: Holding(held), ["Holding"])) == []
+
+
+def test_a_program_in_half_precision_stays_in_it() -> None:
+    def build() -> Holding:
+        return Holding(3).half()
+
+    change = next(change for change in makings(build, ["Holding"]) if "bias" in change(SAMPLE).label)
+    assert {parameter.dtype for parameter in change(SAMPLE).prepare(build()).parameters()} == {torch.float16}
 
 
 def test_each_module_of_a_class_is_made_with_another_argument() -> None:
@@ -96,7 +110,7 @@ def test_each_module_of_a_class_is_made_with_another_argument() -> None:
 def test_it_keeps_its_weights_and_its_mode() -> None:
     torch.manual_seed(5)
     before = Model().eval()
-    change = next(iter(other_makings(Model, ["Head"])))
+    change = next(iter(makings(Model, ["Head"])))
     drawn = torch.get_rng_state()
     after = change(SAMPLE).prepare(before)
     assert torch.equal(torch.get_rng_state(), drawn)
@@ -116,21 +130,20 @@ def test_a_field_of_its_options_is_another_one() -> None:
 
 
 def test_the_program_itself_may_be_made_anew() -> None:
-    change = next(change for change in other_makings(Head, ["Head"]) if "bias" in change(SAMPLE).label)
+    change = next(change for change in makings(Head, ["Head"]) if "bias" in change(SAMPLE).label)
     assert change(SAMPLE).prepare(Head()).proj.bias is not None
 
 
 def test_what_is_no_module_or_is_not_made_has_none() -> None:
     made = Model()
-    assert list(other_makings(lambda: made, ["Head"])) == []
-    assert list(other_makings(lambda: torch.relu, ["Head"])) == []
-    assert list(other_makings(Model, ["Other"])) == []
-    assert list(other_makings(lambda: 1 / 0, ["Head"])) == []
+    assert list(makings(lambda: made, ["Head"])) == []
+    assert list(makings(lambda: torch.relu, ["Head"])) == []
+    assert list(makings(Model, ["Other"])) == []
 
 
 def test_classes_are_as_they_were_afterwards() -> None:
     before = Head.__init__
-    assert list(other_makings(Model, ["Head", "Wide"]))
+    assert list(makings(Model, ["Head", "Wide"]))
     assert Head.__init__ is before
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.columns import Column, Columns, NotRowwise, base_of, indices_of, selected, spread, subscript
 from ddelint.rewrite.reading.around import read_elsewhere
+from ddelint.rewrite.reading.kinds import is_integer
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.loops import for_over_result, surrounding_for
 from ddelint.rewrite.reading.names import fresh_name, is_pure, is_whole_slice, names_read, names_written, unused
 from ddelint.rewrite.reading.regions import live_behind
@@ -18,9 +20,6 @@ from ddelint.rewrite.writing.rewrites import Expr, Rewrite, Statements, restruct
 _MESSAGE = (
     "store all rows at once: each goes where the loop would have put it, and neither places nor rows are asked for"
 )
-# What a view is given by, in place of a store at its place; what adds to it, and whether it takes away.
-_STORES = frozenset(("copy_", "fill_"))
-_ADDS = {"add_": False, "sub_": True}
 
 
 @rewriting("store_all_rows")
@@ -68,10 +67,10 @@ class _Stores:
                 return self._add(base_of(place), indices_of(place), value, isinstance(operator, ast.Sub))
             case ast.Expr(ast.Call(func=ast.Attribute(value=view, attr=attr), args=[value], keywords=[])):
                 base, indices = selected(view)
-                if attr in _STORES:
+                if attr in knowledge().overwriting:
                     return self._store(base, indices, value)
-                if attr in _ADDS:
-                    return self._add(base, indices, value, _ADDS[attr])
+                if attr in knowledge().adding:
+                    return self._add(base, indices, value, knowledge().adding[attr])
             case ast.Assign(targets=[ast.Name() | ast.Tuple() as target], value=value):
                 return self.columns.named(target, value)
         raise NotRowwise
@@ -98,6 +97,8 @@ class _Stores:
         """`x[r, c] += v` of all rows: rows for one place add up."""
         parts = self._places(base, indices, adds=True)
         write, rows = self._write, self.columns.value(value)
+        if is_integer(self.columns.kinds.dtype(base) or "int") and not is_integer(rows.dtype):
+            raise NotRowwise  # what is no integer torch adds to none, where its `.to(dtype)` would be
         leading, trailing = self._around(base, parts)
         if leading > 1 or (leading and trailing):
             raise NotRowwise
@@ -122,8 +123,6 @@ class _Stores:
         if not is_pure(base) or names_read(base) & self.columns.names:
             raise NotRowwise
         text = ast.unparse(base)
-        if not is_pure(base) or names_read(base) & self.columns.names:
-            raise NotRowwise
         if text in self._stored and not (adds and self._stored[text]):
             raise NotRowwise  # what one iteration stores, the next may overwrite
         self._stored[text] = adds
@@ -199,5 +198,8 @@ def _changed(loop: ast.For) -> Iterator[ast.expr]:
             match node:
                 case ast.Subscript(ctx=ast.Store()):
                     yield base_of(node)
-                case ast.Call(func=ast.Attribute(value=view, attr=attr)) if attr in {*_STORES, *_ADDS}:
+                case ast.Call(func=ast.Attribute(value=view, attr=attr)) if attr in {
+                    *knowledge().overwriting,
+                    *knowledge().adding,
+                }:
                     yield selected(view)[0]

@@ -45,24 +45,14 @@ def _assumed(context: Context) -> tuple[ast.Name, int] | None:
     """The tensor and dimension whose size torch took for another one than 1."""
     function = context.site.function
     match parsed(context.diagnostic.expression):
-        case (
-            ast.Compare(
-                left=ast.Subscript(
-                    value=ast.Attribute(value=ast.Name() as tensor, attr="shape"),
-                    slice=ast.Constant(value=int(dimension)),
-                ),
-                ops=[ast.NotEq()],
-                comparators=[ast.Constant(value=1)],
-            )
-            | ast.Compare(
-                left=ast.Subscript(
-                    value=ast.Attribute(value=ast.Name() as tensor, attr="shape"),
-                    slice=ast.Constant(value=int(dimension)),
-                ),
-                ops=[ast.GtE()],
-                comparators=[ast.Constant(value=2)],
-            )
-        ):
+        case ast.Compare(
+            left=ast.Subscript(
+                value=ast.Attribute(value=ast.Name() as tensor, attr="shape"),
+                slice=ast.Constant(value=int(dimension)),
+            ),
+            ops=[ast.NotEq() | ast.GtE() as sign],
+            comparators=[ast.Constant(value=bound)],
+        ) if bound == (1 if isinstance(sign, ast.NotEq) else 2):
             if function is not None and tensor.id in bound_before(function, context.site.statement):
                 return tensor, dimension
     return None

@@ -13,6 +13,8 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, draws_random, is_pure, is_whole_slice, names_read
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements, Writer
 
+_PLACES = ("int64", "int32")
+"""Types of numbers that name places: uint8 is a mask, and others are refused."""
 _PLAIN = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
 
 
@@ -126,7 +128,7 @@ class Columns:
             case ast.Tuple(elts=parts) if rows.rank in (1, None) and not rows.is_alike:
                 for number, part in enumerate(parts):
                     one = self._write.expr("{}[:, {}]", rows.all, str(number))
-                    self._take_apart(part, replace(rows, all=one, rank=0, is_distinct=False))
+                    self._take_apart(part, replace(rows, all=one, rank=0))
             case _:
                 raise NotRowwise
 
@@ -160,7 +162,9 @@ class Columns:
         is_one = column.rank == 0 or number_kind(self.kinds, node) == "int" or self.kinds.shape(node) == ()
         if column.is_alike or not is_one or not is_whole(column.dtype):
             raise NotRowwise
-        return column
+        if column.dtype in _PLACES:
+            return column
+        return replace(column, all=self._write.expr("{}.long()", column.all), dtype="int64")
 
     def value(self, node: ast.expr) -> Column:
         """A value of one iteration as those of all of them. Raises NotRowwise for what is not told row by row."""
@@ -175,7 +179,7 @@ class Columns:
                 column = self.value(value)
                 if is_whole(column.dtype):
                     return column
-                return replace(column, all=self._write.expr("{}.long()", column.all), dtype="int64", is_distinct=False)
+                return replace(column, all=self._write.expr("{}.long()", column.all), dtype="int64")
             case ast.Call(func=ast.Name(id="float"), args=[value], keywords=[]):
                 return self.value(value)
             case ast.Call(func=ast.Attribute(value=value)) if self._is_elementwise(node):
@@ -183,8 +187,8 @@ class Columns:
                 built = self._write.replaced(node, {value: column.all})
                 return Column(built, column.rank, self.kinds.dtype(node))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                column = self.value(operand)
-                return replace(column, all=self._write.expr("-{}", column.all))
+                column = self.value(operand)  # 0 and -n may be one place
+                return replace(column, all=self._write.expr("-{}", column.all), is_distinct=False)
             case ast.BinOp(left=left, op=operator, right=right) if isinstance(operator, _PLAIN):
                 return self._operation(self.value(left), operator, self.value(right))
             case ast.Subscript():

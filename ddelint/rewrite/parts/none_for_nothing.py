@@ -6,13 +6,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.kinds import Kind, Kinds
-from ddelint.rewrite.reading.names import asks_compiling, enclosing_block, is_pure, names_read, names_written
+from ddelint.rewrite.reading.names import (
+    asks_compiling,
+    draws_random,
+    enclosing_block,
+    is_pure,
+    names_read,
+    names_written,
+)
 from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Rewrite
 
@@ -28,14 +35,16 @@ class _Arms:
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """One branch for both, and the rows of the lines that it does without."""
+    """One branch for both. `rows`: old row → new one, from where the name is None to the end of the test for None."""
 
     rewrite: Rewrite
-    gone: tuple[int, ...]
+    rows: Mapping[int, int]
 
     def moved(self, row: int) -> int:
         """The row that a line of the text there is has in the new one."""
-        return row - sum(row > other for other in self.gone)
+        if row in self.rows or row < min(self.rows):
+            return self.rows.get(row, row)
+        return row + max(self.rows.values()) - max(self.rows)
 
 
 def asked_once(context: Context) -> Fused | None:
@@ -76,7 +85,30 @@ def asked_once(context: Context) -> Fused | None:
     parts: dict[str, Any] = {"test": statement.test, "body": body}
     parts |= {"orelse": arms.nothing} if arms.nothing else {}
     changes: dict[ast.AST, Any] = {unset: [], statement: [], arms.branch: write.lines(template, **parts)}
-    return Fused(Rewrite("", changes), (unset.lineno, arms.branch.lineno))
+    return Fused(Rewrite("", changes), _rows(unset, statement, arms))
+
+
+def _rows(unset: ast.stmt, branch: ast.If, arms: _Arms) -> Mapping[int, int]:
+    """Old row → new one: what stood between the two tests stands before both by now, and their lines are one branch."""
+    last = _last_row(arms.branch)
+    parts = [
+        range(_last_row(unset) + 1, branch.lineno),
+        range(_last_row(branch) + 1, arms.branch.lineno),
+        range(branch.lineno, _last_row(branch) + 1),
+        range(arms.something[0].lineno, _last_row(arms.something[-1]) + 1),
+    ]
+    order = [row for part in parts for row in part]
+    rows = {row: unset.lineno + number for number, row in enumerate(order)}
+    if arms.nothing:
+        behind = unset.lineno + len(order) + 1  # an `else` in between
+        nothing = range(arms.nothing[0].lineno, _last_row(arms.nothing[-1]) + 1)
+        rows |= {row: behind + number for number, row in enumerate(nothing)}
+    end = max(rows.values())
+    return {**dict.fromkeys(range(unset.lineno, last + 1), end), **rows}
+
+
+def _last_row(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
 
 
 def _given(context: Context, branch: ast.If) -> str | None:
@@ -110,6 +142,7 @@ def _stands_apart(statement: ast.stmt, branch: ast.If) -> bool:
             written = names_written(branch)
             return (
                 is_pure(value)
+                and not draws_random(value)
                 and not names_read(value) & written
                 and not names_written(statement) & (written | names_read(branch))
             )

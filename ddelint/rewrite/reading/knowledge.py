@@ -144,6 +144,7 @@ class Knowledge:
     wrappers: frozenset[str]
     unsafe_gradients: Mapping[str, float]
     overwriting: frozenset[str]
+    adding: Mapping[str, bool]
     functional: Mapping[str, str]
     elementwise: frozenset[str]
     listings: frozenset[str]

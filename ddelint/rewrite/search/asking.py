@@ -383,7 +383,10 @@ class Asking:
     def _asks_there(
         self, state: State, history: History, question: Question, key: Key, number: int, asked: Sequence[Question]
     ) -> str:
-        """Why a candidate's own text doesn't clear its question, as far as what a program asks says so."""
+        """Why a candidate's own text doesn't clear its question, as far as what a program asks says so.
+
+        `asked` may be the beginning of that, without anything of the joint graph (see `Traces.until_it_asks`).
+        """
         asking = [q for q in asked if q.kind != "other"]
         known = [key_of(state.history, q) for q in self.asked(state.history) if q.kind != "other"]
         now = [key_of(history, q) for q in asking]

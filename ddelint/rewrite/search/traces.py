@@ -62,12 +62,15 @@ class Traces:
 
     def expect(self, history: History, *, first: bool = False, step: int | None = None) -> None:
         """That a program will be traced; `first`: until anything asks; `step`: until the text of that asks."""
-        if self._ahead is not None and program_of(history) not in self._whole:
-            if first:
+        program = program_of(history)
+        if self._ahead is None:
+            return
+        if first:
+            if program not in self._whole:
                 self._ahead.trace(history.overlay, first=True)
-            else:
-                until = history.touched(step) if step is not None else ()
-                self._ahead.trace(history.overlay, forward_first=self.forward_first, until=until)
+        elif not self._is_traced(program) and (step is None or program not in self._cut):
+            until = history.touched(step) if step is not None else ()
+            self._ahead.trace(history.overlay, forward_first=self.forward_first, until=until)
 
     def may_ask_jointly(self) -> bool:
         """Whether a joint graph of any of these programs has asked something."""

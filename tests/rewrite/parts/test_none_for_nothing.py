@@ -7,6 +7,7 @@ from control_flow import context_of, failures
 
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.moves import load_moves
+from ddelint.rewrite.parts.none_for_nothing import asked_once
 from ddelint.rewrite.parts.respelling import respelled
 from ddelint.rewrite.search.offering import in_order
 
@@ -57,6 +58,24 @@ def test_one_branch_does_what_both_did(body: str) -> None:
     assert "None" not in fused
     samples = [(torch.tensor([0.5, -1, 2, 1, 3]), torch.tensor([True, last] * 2 + [last])) for last in (True, False)]
     assert failures(text, fused, samples, targets=()) == []
+
+
+@pytest.mark.parametrize("body", PROGRAMS.values(), ids=PROGRAMS)
+def test_each_line_is_known_in_its_new_row(body: str) -> None:
+    text = f"{HEAD}{body}    return y\n"
+    context = context_of(text, TEST, TYPES)
+    (fused,) = [one.context.site.source for one in respelled(context) if one.likelier]
+    found = asked_once(context)
+    assert found is not None
+    for row, line in enumerate(text.splitlines(), 1):
+        if "None" not in line and "else" not in line:
+            assert fused.lines[found.moved(row) - 1].strip() == line.strip(), row
+
+
+def test_what_draws_numbers_keeps_its_turn() -> None:
+    between = "    noise = torch.rand(5)\n"
+    text = f"{HEAD}{FOUND}{between}{ASKED}    return y + noise\n"
+    assert [one for one in respelled(context_of(text, TEST, TYPES)) if one.likelier] == []
 
 
 def test_what_is_known_of_a_product_of_matrices_is_no_name_in_a_row() -> None:
