@@ -22,6 +22,7 @@ from ddelint.rewrite.reading.names import (
 )
 from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Rewrite
+from ddelint.sources.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,30 +86,29 @@ def asked_once(context: Context) -> Fused | None:
     parts: dict[str, Any] = {"test": statement.test, "body": body}
     parts |= {"orelse": arms.nothing} if arms.nothing else {}
     changes: dict[ast.AST, Any] = {unset: [], statement: [], arms.branch: write.lines(template, **parts)}
-    return Fused(Rewrite("", changes), _rows(unset, statement, arms))
+    return Fused(Rewrite("", changes), _rows(source, unset, statement, arms))
 
 
-def _rows(unset: ast.stmt, branch: ast.If, arms: _Arms) -> Mapping[int, int]:
+def _rows(source: SourceFile, unset: ast.stmt, branch: ast.If, arms: _Arms) -> Mapping[int, int]:
     """Old row → new one: what stood between the two tests stands before both by now, and their lines are one branch."""
-    last = _last_row(arms.branch)
+    gone, first, second = map(source.span, (unset, branch, arms.branch))
     parts = [
-        range(_last_row(unset) + 1, branch.lineno),
-        range(_last_row(branch) + 1, arms.branch.lineno),
-        range(branch.lineno, _last_row(branch) + 1),
-        range(arms.something[0].lineno, _last_row(arms.something[-1]) + 1),
+        range(gone.end_row + 1, first.row),
+        range(first.end_row + 1, second.row),
+        range(first.row, first.end_row + 1),
+        _rows_of(source, arms.something),
     ]
     order = [row for part in parts for row in part]
-    rows = {row: unset.lineno + number for number, row in enumerate(order)}
+    rows = {row: gone.row + number for number, row in enumerate(order)}
     if arms.nothing:
-        behind = unset.lineno + len(order) + 1  # an `else` in between
-        nothing = range(arms.nothing[0].lineno, _last_row(arms.nothing[-1]) + 1)
-        rows |= {row: behind + number for number, row in enumerate(nothing)}
+        behind = gone.row + len(order) + 1  # an `else` in between
+        rows |= {row: behind + number for number, row in enumerate(_rows_of(source, arms.nothing))}
     end = max(rows.values())
-    return {**dict.fromkeys(range(unset.lineno, last + 1), end), **rows}
+    return {**dict.fromkeys(range(gone.row, second.end_row + 1), end), **rows}
 
 
-def _last_row(statement: ast.stmt) -> int:
-    return statement.end_lineno or statement.lineno
+def _rows_of(source: SourceFile, statements: Sequence[ast.stmt]) -> range:
+    return range(source.span(statements[0]).row, source.span(statements[-1]).end_row + 1)
 
 
 def _given(context: Context, branch: ast.If) -> str | None:
