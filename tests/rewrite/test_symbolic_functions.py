@@ -88,3 +88,27 @@ def test_what_is_divided_is_computed_once() -> None:
 def test_functions_that_stay(value: str) -> None:
     types = {"n": COUNT, "t": INTEGERS, "x": TENSOR}
     assert rewritten("symbolic_function", context_of(f"{HEAD}{value}\n", value, types)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "number", "doubles"),
+    [
+        ("", "t.max().item() + 1", "t.max().double() + 1"),
+        ("", "float(y.mean())", "y.mean().double()"),
+        ("", "2 * (t.sum() + 1).item() / 3", "2 * (t.sum() + 1).double() / 3"),
+        ("", "y.mean()", "y.mean().double()"),
+        ("longest = t.max().item()\n    ", "longest + 1", "t.max().double() + 1"),
+        ("longest = int(t.max())\n    more = longest + 1\n    ", "more", "t.max().double() + 1"),
+        ("t = t + 1\n    longest = t.max().item()\n    ", "longest", ""),
+        ("", "int(y.mean())", ""),
+        ("", "t.max().item() + t.min().item()", ""),
+        ("", "t.max().item() // 2", ""),
+    ],
+)
+def test_a_number_that_is_read_stays_a_tensor(before: str, number: str, doubles: str) -> None:
+    head = HEAD.removesuffix("return ") + before
+    context = context_of(f"{head}return math.exp({number})\n", f"math.exp({number})", {"t": INTEGERS, "y": TENSOR})
+    (text,) = rewritten("symbolic_function", context)
+    plain = f"torch.scalar_tensor({number}, dtype=torch.float64)"
+    written = " ".join(text.removeprefix(head).split()).replace("( ", "")
+    assert written.startswith(f"return torch.exp({doubles or plain}).item() if torch.compiler")

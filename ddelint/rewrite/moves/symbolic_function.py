@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.doubles import in_doubles
 from ddelint.rewrite.reading.around import around, listed_tensor
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.names import asks_compiling, fresh_name, is_pure
@@ -31,8 +32,10 @@ def symbolic_function(context: Context) -> Iterator[Rewrite]:
                 name in operators and not _is_for_eager(context, node)
             ):
                 # Python's numbers are doubles
-                template = "torch.{name}(torch.scalar_tensor({number}, dtype=torch.float64)).item()"
-                new = write.expr(template, name=operators[name], number=number)
+                doubles = in_doubles(Kinds(context), number)
+                if doubles is None:
+                    doubles = write.expr("torch.scalar_tensor({}, dtype=torch.float64)", number)
+                new = write.expr("torch.{name}({doubles}).item()", name=operators[name], doubles=doubles)
                 message = f"`math.{name}` takes no symbol; `torch.{operators[name]}` takes a tensor that is made of one"
                 both = write.expr("{} if {} else {}", new, write.compiling, node)
                 doubt = _UNDEFINED if name in replacements().raising else ""
