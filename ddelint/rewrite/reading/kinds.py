@@ -35,6 +35,7 @@ _OF_FACTS = {
 _OF_ELEMENTS = {"int": "int64", "bool": "bool"}
 _TENSOR_ATTRIBUTES = frozenset(("T", "mT", "H", "data", "grad", "real", "imag"))
 _DIMENSIONS = frozenset(("axis", "dim", "keepdim"))
+_RANGE = frozenset(("start", "end", "step"))
 _WIDE = frozenset(("float32", "float64"))
 """Floats whose sum is of the same type under autocast, too."""
 _DEEPEST = 12
@@ -179,9 +180,9 @@ class Kinds:
                     return ""
                 (dtype,) = dtypes
                 return dtype if dtype != "bool" or not any(map(_is_integer_literal, (left, right))) else "int64"
-            case ast.Subscript(value=ast.Call() as call, slice=ast.Constant(value=1)) if _gives_places(call):
+            case ast.Subscript(value=ast.Call() as call, slice=ast.Constant(value=1)) if self._gives_places(call):
                 return "integer"
-            case ast.Attribute(value=ast.Call() as call, attr="indices") if _gives_places(call):
+            case ast.Attribute(value=ast.Call() as call, attr="indices") if self._gives_places(call):
                 return "integer"
             case ast.Subscript(value=ast.Call() as call) if _lists_places(call):
                 return "int64"
@@ -203,6 +204,8 @@ class Kinds:
 
     def _dtype_of_call(self, node: ast.Call, depth: int) -> str:
         table, name, subject, said = knowledge(), called(node), tensor_argument(node), dtype_argument(node)
+        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg in {None, "out"} for k in node.keywords):
+            return ""  # what is handed on may say a dtype; a result that is given has its own
         inner = self.dtype(subject, depth + 1) if subject is not None else ""
         if isinstance(said, ast.Attribute) and said.attr == "dtype":
             return self.dtype(said.value, depth + 1)
@@ -214,15 +217,71 @@ class Kinds:
             element = fact.element if (fact := self.fact(node.args[0])) is not None else None
             return literal_dtype(node.args[0]) or (_OF_ELEMENTS.get(element.kind, "") if element is not None else "")
         if name in table.integer:
-            of_floats = any(isinstance(a, ast.Constant) and isinstance(a.value, float) for a in node.args)
-            return "" if of_floats else "integer"
+            return "integer" if self._gives_integers(node) else ""
         if name in table.accumulating:
             return "int64" if is_integer(inner) else inner if inner in _WIDE else ""
         if name in table.of_floats:
             return inner if inner in _WIDE else ""
         if name in table.dtypes and not node.args and isinstance(node.func, ast.Attribute):
             return table.dtypes[name]
+        if name in table.viewing and len(node.args) == 1 and not self._is_shape(node.args[0]):
+            return named_dtype(node.args[0])  # `x.view(torch.float64)`
         return inner if name in table.same_dtype and not self._may_promote(node, inner, depth) else ""
+
+    def _gives_integers(self, node: ast.Call) -> bool:
+        """Whether an operator that gives integers does so of what it is given: `arange(n)` of an integer."""
+        table, name = knowledge(), called(node)
+        if name in table.weighing:
+            others = own_arguments(node) + [k.value for k in node.keywords if k.arg == table.weighing[name]]
+            return all(isinstance(other, ast.Constant) and other.value is None for other in others[:1])
+        if name not in table.counted_off:
+            return True
+        return all(map(self.is_whole_number, [*node.args, *(k.value for k in node.keywords if k.arg in _RANGE)]))
+
+    def is_whole_number(self, node: ast.expr, depth: int = 0) -> bool:
+        """Whether it is an int of Python's, or a symbol for one: a literal, a size, what was seen to be one."""
+        fact = self.fact(node)
+        if fact is not None:
+            return NUMBERS.get(fact.kind) == "int"
+        if depth > _DEEPEST:
+            return False
+        match node:
+            case ast.Constant(value=value):
+                return type(value) is int
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self.is_whole_number(operand, depth + 1)
+            case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.FloorDiv() | ast.Mod(), left=left, right=right):
+                return self.is_whole_number(left, depth + 1) and self.is_whole_number(right, depth + 1)
+            case ast.Call(func=ast.Name(id="len" | "int")) | ast.Subscript(value=ast.Attribute(attr="shape")):
+                return not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Slice)
+            case ast.Call(func=ast.Attribute(attr="size"), args=[_]) | ast.Attribute(attr="ndim"):
+                return True
+            case ast.Call(func=ast.Attribute(attr="numel" | "dim"), args=[]):
+                return True
+            case ast.Call(func=ast.Name(id="max" | "min"), args=[_, _, *_] as args, keywords=[]):
+                return all(self.is_whole_number(argument, depth + 1) for argument in args)
+            case ast.Call(func=ast.Attribute(value=value, attr="item"), args=[]):
+                return is_integer(self.dtype(value, depth + 1))
+            case ast.Name():
+                defined = definition(self.context, node.id)
+                return defined is not None and self.is_whole_number(defined, depth + 1)
+        return False
+
+    def _is_shape(self, node: ast.expr) -> bool:
+        match node:
+            case ast.Tuple() | ast.List() | ast.Attribute(attr="shape") | ast.Call(func=ast.Attribute(attr="size")):
+                return True
+            case ast.Subscript(value=ast.Attribute(attr="shape")) | ast.BinOp(op=ast.Add()):
+                return True
+        fact = self.fact(node)
+        return self.is_whole_number(node) or (fact is not None and fact.kind in {"tuple", "list"})
+
+    def _gives_places(self, node: ast.Call) -> bool:
+        """Whether a call gives values and their places: `topk`, `max` along a dimension (not of two tensors)."""
+        table, name = knowledge(), called(node)
+        if name not in table.with_places or (name in table.reductions and reduces_all(node)):
+            return False
+        return name not in table.promoting or all(map(self.is_whole_number, own_arguments(node)[:1]))
 
     def _may_promote(self, node: ast.Call, dtype: str, depth: int) -> bool:
         """Whether a further argument may give the result another dtype than `dtype`."""
@@ -299,12 +358,6 @@ def own_arguments(node: ast.Call) -> list[ast.expr]:
 def reduces_all(node: ast.Call) -> bool:
     """Whether a reduction is over all dimensions: no `dim` is given."""
     return not own_arguments(node) and not any(k.arg in {"dim", "axis", "keepdim", None} for k in node.keywords)
-
-
-def _gives_places(node: ast.Call) -> bool:
-    """Whether a call gives values and their places: `topk`, `max` along a dimension."""
-    table, name = knowledge(), called(node)
-    return name in table.with_places and not (name in table.reductions and reduces_all(node))
 
 
 def _lists_places(node: ast.Call) -> bool:
