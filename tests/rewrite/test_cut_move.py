@@ -30,6 +30,14 @@ PROGRAMS = {
         "    if ends.numel() > 0:\n        n = ends[0].item()\n        x = x[:n]\n    return x * x\n",
         "ends.numel() > 0",
     ),
+    "last element behind a count": (
+        "    if x.numel() and x[-1] == 1:\n        x = x[:-1]\n    return x * 2\n",
+        "x.numel()",
+    ),
+    "first element behind a count": (
+        "    if len(x) > 0 and x[0] == 1:\n        return x[:1]\n    return x\n",
+        "len(x) > 0",
+    ),
     "several": (
         "    y = x * 2\n    if ends.size(0) != 0:\n        x = x[: ends[0]]\n        y = y[: ends[0]]\n"
         "    return x + y\n",

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.parts.applied import integer
-from ddelint.rewrite.reading.kinds import Kinds, reduces_all, tensor_argument
+from ddelint.rewrite.parts.counted import counted, rows_of, zeros_like_rows
+from ddelint.rewrite.reading.kinds import reduces_all, tensor_argument
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, fresh_name, names_written, position
-from ddelint.rewrite.reading.polarity import general_side, least_behind
+from ddelint.rewrite.reading.polarity import general_side
 from ddelint.rewrite.writing.rewrites import Expr, Statements
-
-_MOST_ROWS = 8
 
 
 def rows_for_nothing(
@@ -33,14 +31,14 @@ def rows_for_nothing(
     if not statements or len(statements) < len(path):
         return {}, {}
     guarded = _behind_the_count(test)
-    counted = {name: rows for name, rows in _counted(test, _rows_of) if _is_read([*statements, *guarded], name)}
-    if not counted:
+    behind = {name: rows for name, rows in counted(test, rows_of) if _is_read([*statements, *guarded], name)}
+    if not behind:
         return _selected_behind(context, test, statements), {}
     wanted: dict[str, int] = {}
-    for name, rows in counted.items():
+    for name, rows in behind.items():
         same = _of_the_same_rows(context, name)
         wanted |= {one: rows for one in same if _is_read([*statements, *guarded], one)}
-    wanted |= counted
+    wanted |= behind
     guarded = [operand for operand in guarded if any(_is_read([operand], one) for one in wanted)]
     if guarded and (context.write.is_elif(context.site.statement) or wanted.keys() & names_written(*statements)):
         return {}, {}
@@ -68,7 +66,7 @@ def _behind_the_count(test: ast.expr) -> list[ast.expr]:
     """`x[0] > t` of `len(x) > 0 and x[0] > t`, of `len(x) == 0 or x[0] > t`: asked only where something is there."""
     match test:
         case ast.BoolOp(op=operator, values=values) if general_side(test) is isinstance(operator, ast.And):
-            counts = [bool(_counted(value, _rows_of)) for value in values]
+            counts = [bool(counted(value, rows_of)) for value in values]
             first = counts.index(True) if True in counts else len(values)
             return [value for value, is_count in zip(values[first:], counts[first:]) if not is_count]
     return []
@@ -76,7 +74,7 @@ def _behind_the_count(test: ast.expr) -> list[ast.expr]:
 
 def _selected_behind(context: Context, test: ast.expr, statements: Sequence[ast.stmt]) -> dict[ast.AST, Any]:
     """Behind each selection by the mask whose places a test counts, the rows that the test wants."""
-    masks = dict(_counted(test, _mask_of))
+    masks = dict(counted(test, _mask_of))
     changes: dict[ast.AST, Any] = {}
     for statement in statements:
         wanted = {name: masks[by] for name, by in _selected(statement) if by in masks}
@@ -84,52 +82,6 @@ def _selected_behind(context: Context, test: ast.expr, statements: Sequence[ast.
             lines = [context.write.assigned(name, _with_rows(context, name, rows)) for name, rows in wanted.items()]
             changes[statement] = [statement, *itertools.chain.from_iterable(lines)]
     return changes
-
-
-def _counted(test: ast.expr, counted_of: Callable[[ast.expr], str]) -> list[tuple[str, int]]:
-    """What a test counts, as `counted_of` reads it, each with how many it lets pass at least on its general side."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _counted(operand, counted_of)
-        case ast.BoolOp(op=operator, values=values):
-            # where one of several may be of nothing (`if len(a) or len(b):`), eager runs of nothing itself
-            if general_side(test) is isinstance(operator, ast.And):
-                return [pair for value in values for pair in _counted(value, counted_of)]
-        case ast.Compare(left=ast.Constant(value=0), ops=[ast.In() | ast.NotIn()], comparators=[right]):
-            if isinstance(right, (ast.Tuple, ast.List, ast.Set)):
-                return [(name, 1) for each in right.elts if (name := counted_of(each))]
-        case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            rows = least_behind(operator, integer(right))
-            return [(name, rows) for name in _counted_by(left, counted_of) if 0 < rows <= _MOST_ROWS]
-        case _:
-            return [(name, 1) for name in _counted_by(test, counted_of)]
-    return []
-
-
-def _counted_by(number: ast.expr, counted_of: Callable[[ast.expr], str]) -> Iterator[str]:
-    """What a number counts: the least of several (`min(len(a), len(b))`) counts all of them, and so does a product."""
-    match number:
-        case ast.Call(args=[_, _, *_] as numbers) if called(number) in knowledge().least:
-            for each in numbers:
-                yield from _counted_by(each, counted_of)
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            yield from _counted_by(left, counted_of)
-            yield from _counted_by(right, counted_of)
-        case _ if name := counted_of(number):
-            yield name
-
-
-def _rows_of(node: ast.expr) -> str:
-    """`x` of `x.shape[0]`, `len(x)`, `x.size(0)`, `x.numel()`; empty where it is none of these."""
-    match node:
-        case (
-            ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=ast.Constant(value=0))
-            | ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)])
-            | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"), args=[ast.Constant(value=0)])
-            | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numel" | "nelement"), args=[])
-        ):
-            return name
-    return ""
 
 
 def _mask_of(node: ast.expr) -> str:
@@ -178,9 +130,7 @@ def _selected(statement: ast.stmt) -> Iterator[tuple[str, str]]:
 
 def _with_rows(context: Context, name: str, rows: int) -> Expr:
     """`name`, with zeros for the rows that are missing while compiling."""
-    shape = Kinds(context).shape(ast.Name(name, ast.Load()))
-    template = "{x}.new_zeros({n})" if shape is not None and len(shape) == 1 else "{x}.new_zeros(({n}, *{x}.shape[1:]))"
-    zeros = context.write.expr(template, x=name, n=rows)
+    zeros = zeros_like_rows(context, name, rows)
     filled = context.write.expr(
         "torch.cat([{x}, {zeros}])[: torch.sym_max({x}.shape[0], {n})]", x=name, zeros=zeros, n=rows
     )

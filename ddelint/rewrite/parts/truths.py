@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.counted import elements_behind, rows_behind
 from ddelint.rewrite.reading.kinds import NUMBERS, Kind, Kinds
 from ddelint.rewrite.reading.names import answer_while_compiling, called, draws_random, is_pure
 from ddelint.rewrite.reading.optional import may_be_none
@@ -39,6 +40,8 @@ class Truths:
     names: Mapping[str, str] = field(default_factory=dict)
     bound: bool = False
     """Whether the names that tests bind with `:=` have their values before."""
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """How many rows tensors have at least where what is built is asked."""
 
     def __post_init__(self) -> None:
         self.kinds, self.write = Kinds(self.context), self.context.write
@@ -57,9 +60,8 @@ class Truths:
             case ast.BoolOp(op=operator, values=values):
                 if any(self.kinds.of(value) is Kind.STATIC for value in values):
                     raise NotAPredicate("a part that is known while tracing")
-                return self.write.joined(
-                    ast.BitAnd() if isinstance(operator, ast.And) else ast.BitOr(), [self.of(v) for v in values]
-                )
+                both = isinstance(operator, ast.And)
+                return self.write.joined(ast.BitAnd() if both else ast.BitOr(), self._in_a_row(values, both))
             case ast.Call(func=ast.Name(id="bool"), args=[argument]):
                 return self.of(argument)
             case ast.IfExp(test=test, body=body, orelse=orelse) if (known := answer_while_compiling(test)) is not None:
@@ -105,6 +107,14 @@ class Truths:
             return self._flat(node, leaf if self.kinds.dtype(node) in ("bool", "") else self._nonzero(leaf))
         return self.number(self._nonzero(leaf) if kind is Kind.NUMBER else leaf)
 
+    def _in_a_row(self, values: Sequence[ast.expr], answer: bool) -> list[Expr]:
+        """The predicates of operands, each asked where those in front of it come to `answer`."""
+        built, rows = [], dict(self.rows)
+        for value in values:
+            built.append(replace(self, rows=rows).of(value))
+            rows = rows | rows_behind(value, answer)
+        return built
+
     def _several(self, name: str, several: ast.expr) -> Expr:
         """`any(x.max() > 2 for x in xs)`, `all(flags)`: the predicates side by side. Raises NotAPredicate."""
         match several:
@@ -129,7 +139,7 @@ class Truths:
 
     def _leaf(self, node: ast.expr) -> Expr:
         """What a test reads, under the names that it has there; `len(t)`, which demands a number, as a size."""
-        changes: dict[ast.AST, Expr] = {}
+        changes = elements_behind(self.context, node, self.rows)
         for inner in ast.walk(node):
             match inner:
                 case ast.Call(func=ast.Name(id="len"), args=[ast.Name() as rows]) if self.kinds.of(rows) is Kind.TENSOR:

@@ -13,11 +13,15 @@ from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 
 INTEGER = TypeFact("tensor", "int64", ())
 FLAGS = TypeFact("list", length=2, element=TypeFact("symbool"))
-TYPES = {"s": SCALAR, "t": INTEGER, "mask": MASK, "n": COUNT, "flag": TypeFact("str"), "flags": FLAGS}
+VECTOR = TypeFact("tensor", "int64", ("u0",))
+ROWS = TypeFact("tensor", "int64", ("u0", "2"))
+NUMBERS = {"s": SCALAR, "t": INTEGER, "mask": MASK, "n": COUNT, "flag": TypeFact("str"), "flags": FLAGS}
+TYPES = {"v": VECTOR, "r": ROWS, **NUMBERS}
 
 
 def built(test: str, names: Mapping[str, str] | None = None) -> str:
-    text = f"import torch\n\n\ndef fn(s, t, mask, n, flag, flags):\n    if {test}:\n        s = s + 1\n    return s\n"
+    head = f"import torch\n\n\ndef fn({', '.join(TYPES)}):\n"
+    text = f"{head}    if {test}:\n        s = s + 1\n    return s\n"
     context = context_of(text, f"if {test}:", TYPES)
     statement = context.site.statement
     assert isinstance(statement, ast.If)
@@ -99,3 +103,30 @@ def test_names_are_renamed_where_they_are_read() -> None:
 def test_what_no_tensor_says(test: str) -> None:
     with pytest.raises(NotAPredicate):
         built(test)
+
+
+COUNTED = [
+    "v.numel() and v[0] == 1", "len(v) > 0 and v[-1] > 1", "v.shape[0] == 0 or v.max() < 3", "not (len(v) and v[0])",
+    "v.numel() > 1 and v[1] > v[0]", "v.size(0) != 0 and (v[0] == 1 or v.min() == 2) and n", "n > 2 or len(v) and v[0]",
+    "not v.numel() or v[0] < n or v[-1] == 2", "len(v) >= 2 and v[-2] == v[0]", "not len(r) or r[0, 1] > 1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("test", COUNTED)
+def test_what_is_asked_behind_a_count_raises_for_nothing_neither(test: str) -> None:
+    import torch
+
+    predicate = built(test)
+    for number in range(24):
+        torch.manual_seed(number)
+        v = torch.randint(0, 4, (number % 4,))
+        values = {"v": v, "r": torch.stack([v, v.flip(0)], 1), "n": number % 5, "torch": torch}
+        found = eval(predicate, values)
+        assert found.shape == ()
+        assert bool(found) is bool(eval(test, values)), (predicate, values)
+
+
+def test_elements_that_no_count_stands_before_are_read_as_they_are() -> None:
+    assert built("v[0] == 1 and v.numel()").startswith("(v[0] == 1) &")
+    assert "v.new_zeros(1), v])[-1] > 1" in built("len(v) and v[-1] > 1")
+    assert "& (v[2] > 1)" in built("len(v) > 1 and v[2] > 1")
