@@ -37,6 +37,7 @@ from ddelint.verify.references import (
     refusals,
     witnessed,
 )
+from ddelint.verify.remembered import Remembered
 from ddelint.verify.running import run_sample
 from ddelint.verify.sameness import EXACT, REORDERED
 from ddelint.verify.samples import Sample
@@ -107,6 +108,8 @@ class Originals:
     """What it did, as operators and elements."""
     seconds: float
     """What all of this took."""
+    remembered: Remembered
+    """What the programs that were held against it have asked its witness."""
 
     def on(self, bases: Collection[str], exactly: str) -> Originals:
         """With no other runs than those on input sets that are made of these; of them the one that is labelled so."""
@@ -146,7 +149,7 @@ def hold_against(
     """
     some = originals.on(only, exactly) if only else originals
     some = some if some.runs.references else originals
-    with witnessed(originals.original, lambda: some, _references_of) as made:
+    with witnessed(originals.original, lambda: some, _references_of, originals.remembered) as made:
         return _held_against(made, rewritten, decisions, some=some is not originals)
 
 
@@ -222,8 +225,11 @@ def _run(
     looked_at = [] if quick or only else work.looked_at(runs.references)
     worked = [(reference, work.work(original, reference.sample)) for reference in looked_at]
     rewinding.back()
+    for number, reference in enumerate(runs.references):
+        reference.number = number
     seconds = process_time() - busy
-    return Originals(original, runs, met, options, count, extra, quick, stable, seeded, worked, seconds)
+    remembered = Remembered()
+    return Originals(original, runs, met, options, count, extra, quick, stable, seeded, worked, seconds, remembered)
 
 
 def _run_further(runs: Runs, *, quick: bool) -> list[tuple[Decision, Parting | Mismatch]]:

@@ -14,6 +14,7 @@ from ddelint.trace.entry import Entry
 from ddelint.trace.forkable import forks_before_gradients
 from ddelint.verify.calls import Outcome
 from ddelint.verify.kinds import ALONE, EXPANDED
+from ddelint.verify.remembered import Remembered
 from ddelint.verify.running import Patience
 from ddelint.verify.samples import Sample
 from ddelint.verify.witness import Key, Witness
@@ -108,12 +109,18 @@ def _without_numbers(text: str) -> str:
 
 
 @contextlib.contextmanager
-def witnessed(original: Entry, make: Callable[[], Made], of: Callable[[Made], Sequence[Reference]]) -> Iterator[Made]:
+def witnessed(
+    original: Entry,
+    make: Callable[[], Made],
+    of: Callable[[Made], Sequence[Reference]],
+    remembered: Remembered | None = None,
+) -> Iterator[Made]:
     """Make the references `of(make())`; within, they know how far rounding may move them, whatever is loaded in the
     original's place.
 
     What makes them may run backward passes. Where forks can compute no gradients after the first of these, the witness
-    is forked before; it makes them again, should it be asked.
+    is forked before; it makes them again, should it be asked. `remembered`: the references are some of those, numbered
+    by then, that earlier witnesses were asked about.
     """
     known: list[Reference] = []
 
@@ -121,11 +128,11 @@ def witnessed(original: Entry, make: Callable[[], Made], of: Callable[[Made], Se
         references = known or of(make())
         known[:] = references
         number, *rest = key  # where they were made again, it may be another one
-        nearest = (*references[number : number + 1], *references)
+        nearest = (*(r for r in references if r.key == key), *references[number : number + 1], *references)
         found = next((reference for reference in nearest if [*reference.key[1:]] == rest), None)
         return None if found is None else found.rerun(*change(original, found.sample))
 
-    witness = Witness(rerun)
+    witness = Witness(rerun, remembered)
     started = perf_counter()
     with contextlib.ExitStack() as stack:
         early = forks_before_gradients()
@@ -137,7 +144,8 @@ def witnessed(original: Entry, make: Callable[[], Made], of: Callable[[Made], Se
         if not early:
             stack.enter_context(witness.ready())
         for number, reference in enumerate(known):
-            reference.witness, reference.number = witness, number
+            reference.witness = witness
+            reference.number = number if remembered is None else reference.number
         yield made
 
 

@@ -30,8 +30,10 @@ from torch.utils import _pytree as pytree
 from ddelint.trace import torch_internals
 from ddelint.trace.entry import Entry
 from ddelint.trace.limits import TooMuch, limited
+from ddelint.verify import carried
 from ddelint.verify.calls import Outcome, module_of, weighing
 from ddelint.verify.frozen import storage_address
+from ddelint.verify.remembered import Remembered
 from ddelint.verify.samples import Sample, is_ordinary, with_leaves
 
 Moved = Sequence[tuple[float, Sequence[Outcome]]]
@@ -66,8 +68,10 @@ _BUSY = 8
 class Witness:
     """Answers for the original, from a process that was forked while it was the one that is loaded."""
 
-    def __init__(self, rerun: Rerun) -> None:
+    def __init__(self, rerun: Rerun, remembered: Remembered | None = None) -> None:
+        """`remembered`: what witnesses of the same references were asked before."""
         self._rerun = rerun
+        self._remembered = remembered
         self._seconds = _SECONDS
         self._answers: dict[tuple[Key, str], Moved] = {}
         self._given_up: set[tuple[str, str]] = set()
@@ -126,11 +130,17 @@ class Witness:
             return ()
         seconds = self._seconds * max(1.0, calls / 2)
         try:
+            known = self._remembered.find((reference, what)) if self._remembered is not None else None
+            if known is not None:
+                return carried.read(known) or ()
             self._connection.send((reference, what, seconds))
             if self._connection.poll((seconds + 1) * _BUSY):
-                answer: Moved | None = pickle.loads(self._connection.recv_bytes())
+                data = self._connection.recv_bytes()
+                answer: Moved | None = carried.read(data)
                 if answer is None:
                     self._given_up.add(kind)
+                elif self._remembered is not None:
+                    self._remembered.keep((reference, what), data)
                 return answer or ()
         except (OSError, EOFError, pickle.PickleError, AttributeError, ImportError):
             pass
@@ -155,7 +165,7 @@ class Witness:
                 answer: Moved | None = None  # that it takes too long says nothing of the next one
                 with contextlib.suppress(TooMuch), limited(seconds, None, waiting=_BUSY):
                     answer = self._moved_runs(reference, what)
-                connection.send_bytes(pickle.dumps(answer))
+                connection.send_bytes(carried.written(answer))
         except BaseException:  # whatever it is, the parent goes on without an answer
             os._exit(1)
 

@@ -13,6 +13,7 @@ from ddelint.verify import references as module
 from ddelint.verify import witness
 from ddelint.verify.compiled import eager_references
 from ddelint.verify.references import Reference, witnessed
+from ddelint.verify.remembered import Remembered
 from ddelint.verify.samples import Sample
 
 TRAINED = """
@@ -94,3 +95,22 @@ def test_counts_are_not_moved_but_large_numbers_are(program: Callable[..., Any])
         given = torch.tensor([3.0, 2.5, 3e29, 7e6, 2.0**24]).neg()
     stay = given == torch.tensor([-3.0, -2.5, -3e29, -7e6, -(2.0**24)])
     assert stay.tolist() == [True, False, False, True, False]
+
+
+def test_what_one_witness_was_asked_the_next_one_knows(program: Callable[..., Any], options: SessionOptions) -> None:
+    entry, remembered = program(TRAINED), Remembered()
+    references = list(eager_references(entry, options, 4, 4))
+    for number, reference in enumerate(references):
+        reference.number = number
+
+    def answers(some: list[Reference]) -> list[Any]:
+        with witnessed(entry, lambda: some, list, remembered):
+            assert some[-1].witness is not None
+            return [runs for runs, *_ in some[-1].witness.moved(some[-1].key)]
+
+    first = answers(references)
+    references[-1].rerun = lambda entry, sample: None
+    again = answers(references[-1:])  # one of them alone is the same one
+    assert [amount for amount, _ in again] == [amount for amount, _ in first] != []
+    assert [calls[0].result for _, calls in again] == [calls[0].result for _, calls in first]
+    assert answers(references[:1]) != []
