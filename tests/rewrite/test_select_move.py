@@ -66,8 +66,35 @@ def test_a_selection_under_a_condition() -> None:
     assert found == (
         "\ndef fn(x, scores):\n    keep = scores > 0\n    any_keep = keep.any()\n"
         "    if torch.compiler.is_compiling() or any_keep:\n"
-        "        x, scores = x[keep | ~any_keep], scores[keep | ~any_keep]\n    return x, scores\n"
+        "        kept = keep | ~any_keep\n        x, scores = x[kept], scores[kept]\n    return x, scores\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("body", "test", "lines"),
+    [
+        (
+            "    if keep.all():\n        return x, scores\n    return x[keep], scores[keep]\n",
+            "keep.all()",
+            ["kept = keep | all_keep", "return x[kept], scores[kept]"],
+        ),
+        (
+            "    if keep.any():\n        x = x[keep]\n        scores = scores[keep]\n    return x, scores\n",
+            "keep.any()",
+            ["kept = keep | ~any_keep", "x = x[kept]", "scores = scores[kept]"],
+        ),
+        (
+            "    if keep.any():\n        scores = scores[scores > 0]\n        x = x[scores > 0]\n    return x\n",
+            "keep.any()",
+            ["scores = scores[(scores > 0) | ~any_keep]", "x = x[(scores > 0) | ~any_keep]"],
+        ),
+    ],
+)
+def test_a_mask_is_computed_once(body: str, test: str, lines: list[str]) -> None:
+    text = f"\ndef fn(x, scores):\n    keep = scores > 0\n{body}"
+    context = context_of(text, test, TYPES | {"scores > 0": MASK}, "DDE105")
+    rows = [row.strip() for row in rewritten(MOVE, context)[0].splitlines()]
+    assert [line for line in lines if line not in rows] == []
 
 
 @pytest.mark.parametrize(("text", "test"), PROGRAMS)

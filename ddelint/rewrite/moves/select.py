@@ -12,10 +12,18 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.merge import device_of
 from ddelint.rewrite.parts.structures import structure_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
-from ddelint.rewrite.reading.around import is_tensor
+from ddelint.rewrite.reading.around import is_tensor, statement_of
 from ddelint.rewrite.reading.effects import says_without_effect
 from ddelint.rewrite.reading.kinds import Kinds
-from ddelint.rewrite.reading.names import asks_compiling, enclosing_block, fresh_name, is_pure, is_whole_slice
+from ddelint.rewrite.reading.names import (
+    asks_compiling,
+    enclosing_block,
+    fresh_name,
+    is_pure,
+    is_whole_slice,
+    names_read,
+    names_written,
+)
 from ddelint.rewrite.reading.naming import condition_name
 from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
@@ -50,10 +58,35 @@ def _rewrite(
     write = context.write
     keeps_all = name if returns else write.expr("~{}", name)
     asked = "not torch.compiler.is_compiling() and {}" if returns else "torch.compiler.is_compiling() or {}"
-    changes: dict[ast.AST, Any] = {mask: write.expr("{} | {}", mask, keeps_all) for mask in masks}
+    changes: dict[ast.AST, Any] = {}
+    for number, same in enumerate(_computed_once(context, masks), 1):
+        built, first = write.expr("{} | {}", same[0], keeps_all), statement_of(context.site.source, same[0])
+        if len(same) > 1 and first is not None:
+            kept = fresh_name(context.site.source, "kept" if number == 1 else f"kept_{number}")
+            changes[first] = [*write.assigned(kept, built), *changes.get(first, [first])]
+            built = write.expression(kept)
+        changes |= dict.fromkeys(same, built)
     changes |= {statement.test: write.expr(asked, name), statement: [*write.assigned(name, test), statement]}
     changes |= {said: write.in_eager([said]) for said in _said(context, statement) if not returns}
     return Rewrite(_MESSAGE, changes, Claim.GENERAL_PATH, decisions=(statement.test,), preferred=True)
+
+
+def _computed_once(context: Context, masks: Sequence[ast.expr]) -> list[list[ast.expr]]:
+    """The masks, those together that are one and the same.
+
+    Inductor stops where two masks count rows of one number that it has come to know as the same (torch 2.13,
+    `ShapeEnv._rename_unbacked_to`).
+    """
+    source, found = context.site.source, list[list[ast.expr]]()
+    for mask in masks:
+        first, here = (statement_of(source, found[-1][0]) if found else None), statement_of(source, mask)
+        if first is not None and here is not None and ast.unparse(found[-1][0]) == ast.unparse(mask):
+            block = enclosing_block(source, here)
+            if not names_read(mask) & names_written(*block[block.index(first) : block.index(here)]):
+                found[-1].append(mask)
+                continue
+        found.append([mask])
+    return found
 
 
 def _assigned(context: Context, statement: ast.If) -> list[ast.expr]:
