@@ -54,8 +54,8 @@ class Trying:
         """The answers to tests that these came to while compiling."""
         self.doubted: dict[Known, str] = {}
         """Candidates that a few inputs showed to be safe and all samples did not."""
-        self.refuted: dict[Place, str] = {}
-        """Candidates that gave another result than the original, with the reason."""
+        self.refuted: dict[Place, tuple[str, frozenset[Known]]] = {}
+        """Candidates that gave another result than the original: why, and the fixes beside which they did."""
         self._told_by: dict[Key, Mismatch] = {}
         """What showed it of a candidate that was tried with others."""
         self._held: set[tuple[Place, Mismatch]] = set()
@@ -168,7 +168,12 @@ class Trying:
 
     def is_refuted(self, state: State, question: Question, key: Key, candidate: Candidate) -> bool:
         """Whether a candidate that comes to the same gave another result."""
-        return self._place_of(state, question, key, candidate) in self.refuted
+        return bool(self._refutation_at(self._place_of(state, question, key, candidate)))
+
+    def _refutation_at(self, place: Place) -> str:
+        """Why a candidate is refuted; empty where it isn't, or was beside a fix that turned out to be wrong itself."""
+        reason, beside = self.refuted.get(place, ("", frozenset()))
+        return reason if not beside & (self.banned.keys() | self.doubted.keys()) else ""
 
     def holds_there(self, state: State, question: Question, key: Key, candidate: Candidate) -> bool:
         """Whether it gives the same on the input that spoke against another one for the question: soon known."""
@@ -191,7 +196,8 @@ class Trying:
         decisions = decisions_of(state.history, candidate, question, self._asking.asked(state.history), state.steps)
         comparison, reason = self._judging.first_look(state, alone, [candidate], decisions, candidate.claim, shown)
         if reason:
-            self._remember_refuted(self._place_of(state, question, key, candidate), candidate, comparison, reason)
+            place = self._place_of(state, question, key, candidate)
+            self._remember_refuted(state, place, candidate, comparison, reason)
         return comparison, reason
 
     def _expect_together(
@@ -211,7 +217,8 @@ class Trying:
         """That `alone` will be asked for a candidate: what it asks first is begun."""
         promised = candidate.claim is Claim.PROMISE and not allow_unsafe
         banned = self.ban_on(key, candidate) is not None
-        refuted = banned or any(place[:2] == (key, _said(candidate)) for place in self.refuted)
+        said = _said(candidate)
+        refuted = banned or any(place[:2] == (key, said) and self._refutation_at(place) for place in self.refuted)
         if self._asking.width == 1 or promised or refuted:
             return
         with suppress(EngineError, SourceError, ValueError):
@@ -236,8 +243,8 @@ class Trying:
         if candidate.claim is Claim.PROMISE and not allow_unsafe:
             return None, f"{NEEDS_A_PROMISE} (--unsafe-fixes)"
         place = self._place_of(state, question, key, candidate)
-        if place in self.refuted:
-            return None, self.refuted[place]
+        if known_reason := self._refutation_at(place):
+            return None, known_reason
         number = self.next_number()
         try:
             history = self.applied(state.history, candidate, number)
@@ -258,7 +265,7 @@ class Trying:
         if not candidate.last_resort and self._asking.is_sooner_compared(state.history):
             comparison, refuted = self._judging.first_look(state, history, [candidate], decisions, candidate.claim)
             if refuted:
-                self._remember_refuted(place, candidate, comparison, refuted)
+                self._remember_refuted(state, place, candidate, comparison, refuted)
                 return None, refuted
             told = "" if allow_unsafe or comparison.failure is not None else verdict.doubt(comparison)
             if told:
@@ -276,7 +283,7 @@ class Trying:
         comparison, refuted = self._judging.agreement(state, history, [candidate], decisions, candidate.claim, extent)
         if refuted:
             if comparison.failure is None:
-                self._remember_refuted(place, candidate, comparison, refuted)
+                self._remember_refuted(state, place, candidate, comparison, refuted)
             return None, refuted
         reasons = doubts(comparison, candidate, () if settled else decisions, state)
         called_elsewhere = self._asking.other_callers(state.history, question, candidate)
@@ -292,8 +299,10 @@ class Trying:
         step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises)
         return (history, step), ""
 
-    def _remember_refuted(self, place: Place, candidate: Candidate, comparison: Comparison, reason: str) -> None:
-        self.refuted[place] = reason
+    def _remember_refuted(
+        self, state: State, place: Place, candidate: Candidate, comparison: Comparison, reason: str
+    ) -> None:
+        self.refuted[place] = reason, frozenset(known_as(step.key, step.candidate) for step in state.steps)
         shown = verdict.refuting(comparison, candidate.claim)
         if shown is not None and not shown.declared:
             self.only_on_ours.add(known_as(place[0], candidate))
