@@ -15,13 +15,15 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import Applied, applied, integer, is_plain
 from ddelint.rewrite.parts.empty_lists import put_together_of_nothing
 from ddelint.rewrite.reading.changes_of_calls import run_by_calls
-from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.kinds import Kind, Kinds, definition
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.reading.polarity import general_side, least_behind
 from ddelint.rewrite.writing.rewrites import Expr, Part
 from ddelint.sources.sites import site_of
 
+_INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8"))
+_DEEPEST = 8
 _UNLIKE_DATA = "-123.0"
 """An element beside another: what spreads has no gradient where both are the same."""
 
@@ -80,13 +82,17 @@ class _Extended:
         return changes
 
     def _one_more(self, context: Context, call: Applied, value: str) -> Expr | None:
-        """What a call reduces, with one element more; None where it surely reduces something, or integers."""
+        """What a call reduces, with one element more; None where it surely reduces something, or there is no such
+        element."""
         kinds, given = Kinds(context), call.argument(0, "dim")
         if kinds.of(call.tensor) is not Kind.TENSOR:
             return None
         dimension, shape = integer(given), kinds.shape(call.tensor)
-        is_float = kinds.dtype(call.tensor).startswith(("float", "bfloat"))
-        if not is_float or (self.known and shape is None) or (given is not None and dimension is None) or shape == ():
+        dtype = kinds.dtype(call.tensor)
+        if not dtype.startswith(("float", "bfloat")):
+            value = _unchosen_integer(context, call, dtype, largest=value.startswith("-"))
+        unknown = shape is None and not _are_places(context, call.tensor)
+        if not value or (self.known and unknown) or (given is not None and dimension is None) or shape == ():
             return None
         if dimension is None:
             reduced = shape or ()
@@ -95,7 +101,9 @@ class _Extended:
         if shape is not None and all(size.isdecimal() and size != "0" for size in reduced):
             return None
         rank = None if shape is None else len(shape)
-        return _with_one_more(context, call.tensor, dimension, rank, context.write.expr(value))
+        return _with_one_more(
+            context, call.tensor, dimension, rank, context.write.expr(value) if value != "0" else None
+        )
 
     def _two(self, context: Context, call: Applied) -> Expr | None:
         """What a call reduces, with one element more where it has less than two."""
@@ -114,6 +122,36 @@ class _Extended:
         return context.write.expr(template, built, call.tensor)
 
 
+def _unchosen_integer(context: Context, call: Applied, dtype: str, *, largest: bool) -> str:
+    """An integer that is never the largest, or the smallest, of those that a call reduces; empty where there is none.
+
+    The largest of all of int64 is none: padding takes it as a float, and wraps it around (torch 2.13).
+    """
+    if _are_places(context, call.tensor):
+        is_place = called(call.node).startswith("arg")
+        return ("-1" if is_place else "0") if largest else "2**62"
+    if dtype not in _INTEGERS or (dtype == "int64" and not largest):
+        return ""
+    return f"torch.iinfo(torch.{dtype}).{'min' if largest else 'max'}"
+
+
+def _are_places(context: Context, node: ast.expr) -> bool:
+    """Whether a tensor holds places where something is, which are never negative: those of `m.nonzero()[:, 0]`."""
+    for _ in range(_DEEPEST):
+        match node:
+            case ast.Name(id=name) if (defined := definition(context, name)) is not None:
+                node = defined
+            case ast.Subscript(value=inner):
+                node = inner
+            case ast.Call() if called(node) in knowledge().listings:
+                return True
+            case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in knowledge().same_dtype:
+                node = inner
+            case _:
+                return False
+    return False
+
+
 def _is_of_one_too(call: Applied) -> bool:
     """Whether a spread has a value of one element, too: `unbiased=False`, `correction=0`."""
     given = call.named.get("unbiased", call.named.get("correction"))
@@ -121,9 +159,12 @@ def _is_of_one_too(call: Applied) -> bool:
 
 
 def _with_one_more(
-    context: Context, tensor: ast.expr, dimension: int | None, rank: int | None, value: Expr
+    context: Context, tensor: ast.expr, dimension: int | None, rank: int | None, value: Expr | None
 ) -> Expr | None:
-    """`tensor` with one element of `value` more along a dimension; along none, with one more of all that it holds."""
+    """`tensor` with one element of `value` more along a dimension; along none, with one more of all that it holds.
+
+    None stands for zero.
+    """
     write = context.write
     subject: Part = tensor
     if dimension is None:
@@ -132,8 +173,9 @@ def _with_one_more(
         dimension -= rank
     if dimension < 0:
         widths = write.tuple([*[0] * (-2 * dimension - 1), 1])
-        return write.expr("torch.nn.functional.pad({}, {}, value={})", subject, widths, value)
+        given = [] if value is None else [write.keyword("value", value)]
+        return write.expr("torch.nn.functional.pad({}, {})", subject, [widths, *given])
     if dimension > 0 or not is_plain(tensor):
         return None
-    row = write.expr("{rows}.new_full((1, *{rows}.shape[1:]), {value})", rows=tensor, value=value)
+    row = write.expr("{rows}.new_full((1, *{rows}.shape[1:]), {value})", rows=tensor, value=value or 0)
     return write.expr("torch.cat([{}])", [tensor, row])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -9,11 +10,17 @@ from control_flow import INTEGERS, TENSOR, candidates, context_of, failures
 
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.parts.respelling import Respelling, respelled
 from ddelint.rewrite.search.offering import in_order
 
 ROWS = TypeFact("tensor", "float32", ("n", "3"))
 TYPES = {"x": ROWS, "y": TypeFact("tensor", "float32", ("n",)), "z": TENSOR, "ids": INTEGERS}
+LISTED = {
+    "m": TypeFact("tensor", "bool", ("9",)),
+    "n": TypeFact("tensor", "int64", ("n",)),
+    "b": TypeFact("tensor", "int32", ("n", "2")),
+}
 
 
 def reductions_said_otherwise(context: Context) -> list[Respelling]:
@@ -21,10 +28,10 @@ def reductions_said_otherwise(context: Context) -> list[Respelling]:
     return [each for each in respelled(context) if "_or_zeros" not in each.context.site.source.text]
 
 
-def said(body: str, asking: str) -> list[str]:
+def said(body: str, asking: str, types: Mapping[str, TypeFact] = TYPES) -> list[str]:
     """The line of each respelling that is not a line of the original."""
-    text = "import torch\n\n\ndef fn(x, y, z, ids):\n" + "".join(f"    {line}\n" for line in body.splitlines())
-    found = [each.context.site.source.text for each in reductions_said_otherwise(context_of(text, asking, TYPES))]
+    text = f"import torch\n\n\ndef fn({', '.join(types)}):\n" + "".join(f"    {line}\n" for line in body.splitlines())
+    found = [each.context.site.source.text for each in reductions_said_otherwise(context_of(text, asking, types))]
     return [line.strip() for one in found for line in one.splitlines() if line not in text.splitlines()]
 
 
@@ -45,6 +52,48 @@ def said(body: str, asking: str) -> list[str]:
 def test_one_element_more_where_there_may_be_nothing_to_choose_from(reduced: str, expected: str) -> None:
     lines = said(f"if len(y) == 0:\n    return y\nreturn y * {reduced}", "len(y) == 0")
     assert lines == ([f"return y * {expected}"] if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("reduced", "expected"),
+    [
+        ("m.nonzero().max()", "torch.nn.functional.pad(m.nonzero().flatten(), (0, 1)).max()"),
+        (
+            "torch.where(m)[0].amin()",
+            "torch.nn.functional.pad(torch.where(m)[0].flatten(), (0, 1), value=2**62).amin()",
+        ),
+        ("m.nonzero().argmax()", "torch.nn.functional.pad(m.nonzero().flatten(), (0, 1), value=-1).argmax()"),
+        ("n.max()", "torch.nn.functional.pad(n, (0, 1), value=torch.iinfo(torch.int64).min).max()"),
+        ("b.min(0)[0]", "torch.nn.functional.pad(b, (0, 0, 0, 1), value=torch.iinfo(torch.int32).max).min(0)[0]"),
+        ("n.min()", ""),  # padding takes no integer so large
+    ],
+)
+def test_one_integer_more_that_is_never_chosen(reduced: str, expected: str) -> None:
+    lines = said(f"if not m.any():\n    return n\nreturn n * {reduced}", "m.any()", LISTED)
+    assert lines == ([f"return n * {expected}"] if expected else [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("body", "asking"),
+    [
+        (
+            "    if not m.any():\n        return z\n    last = m.nonzero().max().item()\n    return z[: last + 1]\n",
+            "m.any()",
+        ),
+        ("    if m.sum() == 0:\n        return z\n    return z[torch.where(m)[0].min().item() :]\n", "m.sum() == 0"),
+        ("    if m.any():\n        return m.nonzero().max() * 2\n    return torch.tensor(0)\n", "m.any()"),
+    ],
+)
+def test_places_of_nothing_are_run(body: str, asking: str) -> None:
+    import torch
+
+    text = f"import torch\n\n\ndef fn(m, z):\n{body}"
+    context = context_of(text, asking, LISTED | {"z": TypeFact("tensor", "float32", ("9",))}, "DDE105")
+    load_moves()
+    samples = [(torch.tensor(rows) > 0, torch.randn(9)) for rows in ([0] * 9, [1] * 9, [0, 1, 1, 0, 0, 1, 0, 0, 0])]
+    texts = [context.site.source.apply(each.edits) for each in in_order(["where_merge"], context)]
+    assert any(not failures(text, new, samples, ("export", "compile")) for new in texts)
 
 
 @pytest.mark.parametrize(
