@@ -24,6 +24,8 @@ from ddelint.verify.samples import REQUIRING_GRAD, Sample, fresh, is_ordinary
 
 TIES = (" all equal", " all one", " all rows alike")
 """How labels of inputs with equal values end: there a gradient may go to one of them, or be shared."""
+FAR_BELOW = -100
+"""No index, and what torch's losses take for a label to leave out (`ignore_index`); -1 is the last one."""
 _LOOKED_AT = 8
 """Declared inputs from which ranges and sizes are learned."""
 _LARGEST = 1 << 22
@@ -287,6 +289,7 @@ def _of_number(leaf: _Leaf) -> Iterator[tuple[str, Transform]]:
         if value <= max(high, 1) + 1 and (value >= 0 or low < 0):
             yield f"{value}", _filled(value)
     yield "-1", _filled(-1)
+    yield f"{FAR_BELOW}", _filled(FAR_BELOW)
 
 
 def _of_integers(leaf: _Leaf, seen: _Seen) -> Iterator[tuple[str, Transform]]:
@@ -320,6 +323,7 @@ def _of_integers(leaf: _Leaf, seen: _Seen) -> Iterator[tuple[str, Transform]]:
         yield "all rows alike", lambda t: t[:1].expand_as(t).clone()
     yield f"all over the limit ({high + 1})", _filled(high + 1)
     yield "one negative", _flat(lambda r: _set(r, 0, -1))
+    yield f"one {FAR_BELOW}", _flat(lambda r: _set(r, 0, FAR_BELOW))
 
 
 def _spread(total: int, parts: int) -> torch.Tensor:

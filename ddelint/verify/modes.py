@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree
 
 from ddelint.nouns.protocol import INTEGERS, NOT_FINITE
 from ddelint.verify.calls import letting_gradients_flow
-from ddelint.verify.inputs import is_integer, leaf_name
+from ddelint.verify.inputs import FAR_BELOW, is_integer, leaf_name
 from ddelint.verify.kinds import IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, in_double, other_kinds, rounded
 from ddelint.verify.samples import AUTOCAST, UNREAD, Sample, is_ordinary, with_leaves
 from ddelint.verify.set_later import is_uniform, kept_to_be_set
@@ -348,6 +348,7 @@ def _changes(leaf: Any) -> Sequence[tuple[str, Callable[[torch.Tensor], Any]]]:
             ("all zero", torch.zeros_like),
             ("one over the limit", lambda t: _with_last(t, int(t.max()) + 1)),
             ("one negative", lambda t: _with_last(t, -1)),
+            (f"one {FAR_BELOW}", lambda t: _with_last(t, FAR_BELOW)),
         )
     if leaf.dtype is torch.bool:
         return (("all false", torch.zeros_like), ("all true", torch.ones_like), ("inverted", torch.logical_not))

@@ -1490,6 +1490,27 @@ WRONG = (
 
 DOUBTFUL = (
     Row(
+        "H",
+        "stored_row",
+        "a slot that is no place at all, not the last one, is read and written all the same",
+        RESTRUCTURED,
+        """
+        cache[place] = torch.where(torch.full((), place >= 0), row, cache[place])
+        """,
+        "exception",
+    ),
+    Row(
+        "H",
+        "stored_rows",
+        "slots that are no places at all are read and written all the same",
+        RESTRUCTURED,
+        """
+        for row, slot in zip(rows, slots.tolist(), strict=True):
+            cache[slot] = torch.where(torch.full((), slot >= 0), row, cache[slot])
+        """,
+        "exception",
+    ),
+    Row(
         "C",
         "pooled_as_made",
         "0 of nothing in eager only",
@@ -3074,6 +3095,16 @@ RIGHT = (
         place = torch.cat((place, place.new_full((1,), found.shape[0]))).amin()
         rows = torch.cat((x, x.new_zeros(1, x.shape[1])))
         y = torch.where(found.any(), rows.index_select(0, place[None])[0] * 2, x.sum(0))
+        """,
+    ),
+    Row(
+        "H",
+        "stored_row",
+        "where there is none the first slot gets what it holds",
+        RESTRUCTURED,
+        """
+        kept = torch.where(slot >= 0, row.to(cache.dtype), cache[0])
+        cache = cache.index_copy(0, slot.clamp(min=0).long().reshape(1), kept[None])
         """,
     ),
     Row(
