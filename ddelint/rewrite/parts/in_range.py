@@ -1,4 +1,4 @@
-"""Rows of a table by a number that a test keeps in its range: read where the test says no, too, from the nearest row.
+"""Rows of a table by a number that a test keeps in its range: some row is read, or written, where it says no, too.
 
 What stands behind the test then runs for every number, and gives what it gave for those that the test lets through.
 """
@@ -6,41 +6,41 @@ What stands behind the test then runs for every number, and gives what it gave f
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import names_read
 from ddelint.rewrite.writing.rewrites import Expr
 
-_ROW = "{x}.index_select(0, torch.full((1,), {i}, dtype=torch.int64, device={x}.device).clamp(0, {x}.shape[0] - 1))"
+_PLACE = "torch.full((1,), {i}, dtype=torch.int64, device={x}.device).remainder({x}.shape[0])"
+"""In range for every number, and the same row for those that are: a negative one counts from the end."""
+_ROW = f"{{x}}.index_select(0, {_PLACE})"
 
 
 def rows_in_range(context: Context, test: ast.expr, path: Sequence[ast.AST]) -> dict[ast.AST, Expr]:
-    """`x[i]` and `x[i, j]` on a path behind a test that reads the number `i`, each with what takes its place.
+    """`x[i]` and `x[i, j]` on a path behind a test that reads the number `i`, each with what takes its place; and `i`
+    in `x[i] = v`, where the test decides about that statement.
 
     A row is selected by an index that is a tensor: neither Dynamo nor Inductor (2.13) asks about that.
     """
-    numbers, found = names_read(test), dict[ast.AST, Expr]()
-    for node in (node for root in path for node in ast.walk(root)):
-        for index, rest in _indexed(context, node):
-            if names_read(index) & numbers:
-                row = context.write.expr(_ROW, x=node.value, i=index)  # type: ignore[attr-defined]
-                zero = ast.Constant(0)
-                found[node] = context.write.expr("{}[{}]", row, context.write.tuple([zero, *rest]) if rest else zero)
+    numbers, found, write = names_read(test), dict[ast.AST, Expr](), context.write
+    decided = set(ast.walk(context.site.statement))
+    for node in (node for root in path for node in ast.walk(root) if isinstance(node, ast.Subscript)):
+        index, rest = _index_of(context, node)
+        if index is None or not names_read(index) & numbers:
+            continue
+        if isinstance(node.ctx, ast.Load):
+            row, zero = write.expr(_ROW, x=node.value, i=index), ast.Constant(0)
+            found[node] = write.expr("{}[{}]", row, write.tuple([zero, *rest]) if rest else zero)
+        elif isinstance(node.ctx, ast.Store) and node in decided:
+            found[index] = write.expr(_PLACE, x=node.value, i=index)
     return found
 
 
-def _indexed(context: Context, node: ast.AST) -> Iterator[tuple[ast.expr, Sequence[ast.expr]]]:
-    """The number by which the rows of a tensor are indexed, and the indices behind it."""
-    match node:
-        case ast.Subscript(value=table, slice=ast.Tuple(elts=[index, *rest]), ctx=ast.Load()):
-            pass
-        case ast.Subscript(value=table, slice=index, ctx=ast.Load()):
-            rest = []
-        case _:
-            return
+def _index_of(context: Context, node: ast.Subscript) -> tuple[ast.expr | None, Sequence[ast.expr]]:
+    """The number by which the rows of a tensor are indexed, and the indices behind it; None where it is no number."""
+    index, *rest = node.slice.elts if isinstance(node.slice, ast.Tuple) and node.slice.elts else [node.slice]
     kinds = Kinds(context)
     is_number = not isinstance(index, (ast.Slice, ast.Constant)) and kinds.of(index) is Kind.NUMBER
-    if is_number and kinds.of(table) is Kind.TENSOR:
-        yield index, rest
+    return (index if is_number and kinds.of(node.value) is Kind.TENSOR else None), rest

@@ -271,7 +271,7 @@ def _taking_nothing(context: Context) -> Iterator[tuple[Rewrite, str, bool, Mapp
 
 
 def _rows_for_each(context: Context) -> Iterator[tuple[Rewrite, str, bool]]:
-    """`if i == n: …`, `x[i]` → the same, the nearest row where `x` has none `i`.
+    """`if i == n: …`, `x[i]` → the same, some row where `x` has none `i`; so for `if i < n: x[i] = v`.
 
     With each whether the test keeps `i` in range: that it does where it compares with more than a constant.
     """

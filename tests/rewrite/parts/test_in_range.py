@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 import torch
-from control_flow import TENSOR, context_of
+from control_flow import TENSOR, context_of, failures
 
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.moves import load_moves
 from ddelint.rewrite.parts.respelling import respelled
 from ddelint.rewrite.search.offering import in_order
 
-ROW = "x.index_select(0, torch.full((1,), {}, dtype=torch.int64, device=x.device).clamp(0, x.shape[0] - 1))"
+PLACE = "torch.full((1,), {}, dtype=torch.int64, device=x.device).remainder(x.shape[0])"
+ROW = f"x.index_select(0, {PLACE})"
 TYPES = {"x": TENSOR, "y": TENSOR, "n": TypeFact("int"), "k": TypeFact("symint"), "last": TypeFact("int")}
 
 
@@ -44,13 +45,18 @@ def said(body: str, asking: str) -> list[tuple[str, bool]]:
             (f"z = {ROW.format('k')}[0] if k < x.shape[0] else y[0]", True),
         ),
         (
+            "if k < len(x):\n    x = x.clone()\n    x[k, 1:] = 2\nreturn x",
+            "k < len(x)",
+            (f"x[{PLACE.format('k')}, 1:] = 2", True),
+        ),
+        (
             "if k != last:\n    y = y + 1\nelse:\n    y = x[k].clamp(min=0)\nreturn y",
             "k != last",
             (f"y = {ROW.format('k')}[0].clamp(min=0)", True),
         ),
     ],
 )
-def test_the_nearest_row_is_read_where_there_is_none(body: str, asking: str, expected: tuple[str, bool]) -> None:
+def test_some_row_is_read_where_there_is_none(body: str, asking: str, expected: tuple[str, bool]) -> None:
     assert said(body, asking) == [expected]
 
 
@@ -75,8 +81,34 @@ def test_both_sides_are_computed_for_each_number() -> None:
     changed = context.site.source.apply(found.edits)
     original, rewritten = (_function(source) for source in (text, changed))
     x, y = torch.randn(3, 2), torch.randn(4, 2)
-    for k in range(4):
+    for k in range(-3, 4):
         assert torch.equal(original(x, y, k, 3), rewritten(x, y, k, 3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    if n < x.shape[0]:\n        x = x.clone()\n        x[n] = y\n    return x, n\n",
+        "    out = torch.zeros(4, 2)\n    if n < 4 and y[0] > 0:\n        out[n] += y\n    return out\n",
+        "    if n >= len(x):\n        z = x * 2\n    else:\n        z = x * 2\n        z[n, 0] = y[1]\n    return z\n",
+        "    seen = torch.zeros(4)\n    if n >= 0:\n        seen[n] = 1.0\n    return x + seen[:, None]\n",
+    ],
+)
+def test_a_row_that_a_test_keeps_in_range_is_written(body: str) -> None:
+    text = f"import torch\n\n\ndef fn(x, y, rows):\n    n = rows.sum().item() - 1\n{body}"
+    load_moves()
+    asking = next(line for line in body.splitlines() if " if " in line).strip().removeprefix("if ").removesuffix(":")
+    types = TYPES | dict.fromkeys(("out", "seen", "z"), TENSOR) | {"y": TypeFact("tensor", "float32", ("2",))}
+    types["n"] = TypeFact("symint")
+    context = context_of(text, asking, types | {"rows": TypeFact("tensor", "int64", ("3",))})
+    samples = [
+        (torch.randn(4, 2), torch.randn(2), torch.tensor(rows))
+        for rows in ([0, 1, 1], [0, 1, 0], [0, 0, 0], [3, 1, 0], [1, 1, 2], [3, 3, 1])
+        if sum(rows) < 5 or "n >= 0" not in body
+    ]
+    texts = [context.site.source.apply(each.edits) for each in in_order(["where_merge", "masked_state"], context)]
+    assert any(not failures(text, new, samples, ("export", "compile")) for new in texts)
 
 
 def _function(text: str) -> Any:
