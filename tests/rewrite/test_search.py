@@ -1163,13 +1163,17 @@ def test_what_gave_another_result_is_not_run_again_while_its_text_is_the_same(mo
     assert [text.count("WRONG") for text in prover.wrong] == [1, 1]
 
 
-def test_what_was_refuted_beside_a_wrong_fix_is_tried_again_without_it(moves: pytest.MonkeyPatch) -> None:
-    """A wrong fix whose result nobody reads shows in the gradient of another one, and by itself only on all samples."""
+@pytest.mark.parametrize("all_samples_tell", [True, False])
+def test_what_was_refuted_beside_a_wrong_fix_is_tried_again_without_it(
+    moves: pytest.MonkeyPatch, all_samples_tell: bool
+) -> None:
+    """A wrong fix whose result nobody reads shows in the gradient of another; by itself on all samples, or never."""
 
     def first_wrong(context: Context) -> Iterator[Candidate]:
         for template in ("POISON({test})", "fine({test})"):
             if "n >" in context.site.source.segment(context.site.span):
-                yield from replacing(SHORTCUT, Claim.GENERAL_PATH, template)(context)  # type: ignore[operator]
+                (found,) = replacing(SHORTCUT, Claim.GENERAL_PATH, template)(context)  # type: ignore[operator]
+                yield replace(found, side=False if "POISON" in template else None)
 
     def right(context: Context) -> Iterator[Candidate]:
         if "m >" in context.site.source.segment(context.site.span):
@@ -1182,15 +1186,17 @@ def test_what_was_refuted_beside_a_wrong_fix_is_tried_again_without_it(moves: py
         def compare(self, *asked: Any, **options: Any) -> Comparison:
             overlay, _, _, quick = asked
             found, text = super().compare(*asked, **options), overlay.get(NAME, "")
-            if "POISON" in text and ("right" in text or not quick):
+            if "POISON" in text and ("right" in text or (all_samples_tell and not quick)):
                 bad = Mismatch("seed 0", True, "traced path", "gradient", "0.0", "nan")
                 return replace(found, equal=False, mismatches=(bad,))
             return found
 
     outcome = search(Masking())
-    text = outcome.everything.current(NAME).text
-    assert "fine(n > 4)" in text
-    assert "right(m > 5)" in text
+    for history in (outcome.safe, outcome.everything):
+        text = history.current(NAME).text
+        assert "fine(n > 4)" in text
+        assert "right(m > 5)" in text
+    assert all(diagnostic.fix is not None for diagnostic in outcome.diagnostics)
 
 
 @pytest.mark.parametrize(("moved", "kept"), [("x + 1", True), ("fresh(x)", False)])

@@ -18,6 +18,7 @@ from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.comparisons import Wanted
 from ddelint.rewrite.search.graph_breaks import with_graph_breaks
 from ddelint.rewrite.search.history import History, fix_edits
+from ddelint.rewrite.search.in_the_way import InTheWay
 from ddelint.rewrite.search.judging import Judging, fails_whatever_is_given
 from ddelint.rewrite.search.last_resort import with_refused_regions
 from ddelint.rewrite.search.needed import Needed
@@ -84,6 +85,7 @@ class Search:
         self._kept_back = 0.0
         """Seconds that are kept for the last resort."""
         self._only_needed = Needed(asking, self._judging, self._seconds_left, hears.progress)
+        self._in_the_way = InTheWay(asking, self._judging, self._trying)
         self._phase = Phase(asking, self._judging, self._trying, self._only_needed, wanted, hears, self._seconds_left)
 
     def run(self) -> Outcome:
@@ -197,7 +199,7 @@ class Search:
         self._kept_back = (_LAST_RESORT + _ALSO_UNSAFE) * left
         safe = self._phase.run(kept, allow_unsafe=False, fixing=fixing, may_begin_anew=may_begin_anew)
         if fixing:
-            safe = self._held_by_all_samples(safe)
+            safe = self._held_by_all_samples(self._with_nothing_in_the_way(safe, allow_unsafe=False))
         if fixing and (no_better := reworded(safe)):
             for step in no_better:
                 self._trying.ban(step, _IN_OTHER_WORDS)
@@ -206,7 +208,21 @@ class Search:
         if not fixing or not (safe.given_up or safe.tried or last_resort.unsupported(safe.others)):
             self._kept_back = 0.0
             return safe, safe
-        return safe, self._outlined(self._phase.run(going_on(safe), allow_unsafe=True))
+        everything = self._phase.run(going_on(safe), allow_unsafe=True)
+        everything = self._with_nothing_in_the_way(everything, allow_unsafe=True)
+        gone = [step for step in safe.steps if self._trying.ban_on(step.key, step.candidate)]
+        return without(safe, gone) if gone else safe, self._outlined(everything)
+
+    def _with_nothing_in_the_way(self, state: State, *, allow_unsafe: bool) -> State:
+        """The fixes without those that keep others from being found, and what is found in their place."""
+        for _ in range(MOST_RESTARTS):
+            if self._seconds_left() <= 0 or not state.given_up:
+                break
+            step = self._in_the_way.of(state)
+            if step is None:
+                break
+            state = self._phase.run(without(state, [step]), allow_unsafe=allow_unsafe)
+        return state
 
     def _held_by_all_samples(self, safe: State) -> State:
         """The safe fixes that all samples bear out, before anything is built upon them.

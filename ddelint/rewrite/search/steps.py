@@ -53,6 +53,8 @@ class Step:
     sides: tuple[int, int] | None
     raises: bool = False
     """Whether it is a check that stops, on the path that is compiled, an input for which the original returns."""
+    parts: bool = False
+    """Whether it leaves something else than the original on the path that is compiled, though no result shows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +275,9 @@ def is_unsafe_path(step: Step) -> bool:
 
 
 def flaws(step: Step) -> int:
-    """What speaks for looking further: 0 nothing, 1 it is a guess, 2 it stops inputs that eager returns for."""
-    return 2 if step.raises else int(is_guess(step))
+    """What speaks for looking further: 0 nothing, 1 it is a guess, or leaves something else where nobody looks, 2 it
+    stops inputs that eager returns for."""
+    return 2 if step.raises else int(is_guess(step) or step.parts)
 
 
 def is_repeated(state: State, key: Key, candidate: Candidate) -> bool:

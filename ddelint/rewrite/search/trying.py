@@ -6,6 +6,7 @@ import ast
 import itertools
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from ddelint.nouns.diagnostics import NEEDS_A_PROMISE, Applicability, Claim, Diagnostic, Question, Refusal
 from ddelint.nouns.protocol import Comparison, Decision, Mismatch
@@ -37,6 +38,18 @@ from ddelint.sources.source import SourceError
 
 Place = tuple[Key, Hashable, str]
 """A question, what a candidate for it comes to, and the text that it rewrites."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """That a candidate gave another result than the original."""
+
+    reason: str
+    beside: frozenset[Known]
+    """The fixes beside which it did."""
+    shown: Mismatch | None
+
+
 _LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 
@@ -54,8 +67,8 @@ class Trying:
         """The answers to tests that these came to while compiling."""
         self.doubted: dict[Known, str] = {}
         """Candidates that a few inputs showed to be safe and all samples did not."""
-        self.refuted: dict[Place, tuple[str, frozenset[Known]]] = {}
-        """Candidates that gave another result than the original: why, and the fixes beside which they did."""
+        self.refuted: dict[Place, Refuted] = {}
+        """Candidates that gave another result than the original."""
         self._told_by: dict[Key, Mismatch] = {}
         """What showed it of a candidate that was tried with others."""
         self._held: set[tuple[Place, Mismatch]] = set()
@@ -172,8 +185,14 @@ class Trying:
 
     def _refutation_at(self, place: Place) -> str:
         """Why a candidate is refuted; empty where it isn't, or was beside a fix that turned out to be wrong itself."""
-        reason, beside = self.refuted.get(place, ("", frozenset()))
-        return reason if not beside & (self.banned.keys() | self.doubted.keys()) else ""
+        found = self.refuted.get(place)
+        wrong = self.banned.keys() | self.doubted.keys()
+        return found.reason if found is not None and not found.beside & wrong else ""
+
+    def shown_of(self, key: Key, candidate: Candidate) -> Mismatch | None:
+        """What showed that a candidate for a question gives another result, whatever its text was then."""
+        said = _said(candidate)
+        return next((found.shown for place, found in self.refuted.items() if place[:2] == (key, said)), None)
 
     def holds_there(self, state: State, question: Question, key: Key, candidate: Candidate) -> bool:
         """Whether it gives the same on the input that spoke against another one for the question: soon known."""
@@ -296,14 +315,16 @@ class Trying:
         home = self._asking.at_home(state.history, diagnostic)
         sides = comparison.sides.get(decisions[0].key) if decisions else None
         raises = diagnostic.code == VALIDATION and verdict.narrows(comparison)
-        step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises)
+        parts = verdict.parts_the_sides(comparison, {reason for step in state.steps for reason in step.reasons})
+        step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises, parts)
         return (history, step), ""
 
     def _remember_refuted(
         self, state: State, place: Place, candidate: Candidate, comparison: Comparison, reason: str
     ) -> None:
-        self.refuted[place] = reason, frozenset(known_as(step.key, step.candidate) for step in state.steps)
         shown = verdict.refuting(comparison, candidate.claim)
+        beside = frozenset(known_as(step.key, step.candidate) for step in state.steps)
+        self.refuted[place] = Refuted(reason, beside, shown)
         if shown is not None and not shown.declared:
             self.only_on_ours.add(known_as(place[0], candidate))
 

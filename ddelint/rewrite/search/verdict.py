@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.nouns.protocol import INTEGERS, Comparison, Decision, Mismatch
 
 _RAISED = ("exception", "message")
+_MEETING = "meeting"
 _ZEROS = "gradient of zeros"
 _POISONED = "gradient of NaN"
 _VARIES = {
@@ -27,7 +28,7 @@ _VARIES = {
 }
 """Aspects in which the original gives now one thing, now another, and what is said of them."""
 _TOLD = (
-    *("sign of zero", "side effect", "warning", "meeting", _ZEROS, "shared memory", "generators' state", _POISONED),
+    *("sign of zero", "side effect", "warning", _MEETING, _ZEROS, "shared memory", "generators' state", _POISONED),
     "type of a number",
     *_VARIES,
 )
@@ -100,6 +101,15 @@ def _mildness(mismatch: Mismatch) -> int:
     if mismatch.aspect not in _TOLD:
         return int(mismatch.aspect in _RAISED)
     return 2 + (mismatch.aspect in _MILD)
+
+
+def parts_the_sides(comparison: Comparison, known: Collection[str]) -> bool:
+    """Whether the side that is compiled leaves something else on a declared input, though no result shows it.
+
+    `known`: what is said of the fixes before.
+    """
+    found = (m for m in comparison.mismatches if m.declared and m.aspect == _MEETING)
+    return any(doubt_of(mismatch) not in known for mismatch in found)
 
 
 def not_run(comparison: Comparison) -> str:
