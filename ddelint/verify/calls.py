@@ -93,7 +93,7 @@ class Outcome:
     assigned: frozenset[str] = frozenset()
     """Plain attributes that hold another tensor than before: what is assigned while torch.export traces is lost."""
     replaced: Mapping[str, Frozen] = field(default_factory=dict)
-    """What the changed parameters and buffers held before, where that is known."""
+    """What the changed parameters, buffers and attributes that are tensors held before, where that is known."""
 
     @property
     def returned(self) -> bool:
@@ -273,8 +273,14 @@ class _Watch:
         return changed, frozenset(rebound)
 
     def held_before(self, changed: Mapping[str, Frozen]) -> Iterator[tuple[str, Frozen]]:
-        """What parameters and buffers held when the watch began; the values of large ones are not kept."""
+        """What parameters, buffers and attributes that are tensors held when the watch began.
+
+        The values of large parameters and buffers are not kept.
+        """
         for name, after in changed.items():
+            held = self._attributes.get(name)
+            if isinstance(held, FrozenTensor) and isinstance(after, FrozenTensor):
+                yield name, held
             values = self._tensors[name][2] if name in self._tensors else None
             if values is not None and isinstance(after, FrozenTensor) and after.dtype == values.dtype:
                 yield name, replace(after, values=values.cpu(), shape=tuple(values.shape))
