@@ -15,7 +15,7 @@ from typing import Any
 import libcst as cst
 
 from ddelint.nouns.diagnostics import Span
-from ddelint.rewrite.writing.layout import broken_once
+from ddelint.rewrite.writing.layout import broken_as_needed, broken_once
 from ddelint.rewrite.writing.pieces import comments, has_false_place
 from ddelint.rewrite.writing.rewrites import Changes, Unwritable
 from ddelint.rewrite.writing.style import longest_line
@@ -95,7 +95,10 @@ def _fitted(source: SourceFile, outer: ast.expr, inner: Mapping[ast.AST, Any]) -
         if fits(built) or "\n" in _code(built):
             return Fitting(inner)
         broken, alone = broken_once(built, write.unit), _alone(inner, write)
-        if alone and (outer in inner or broken is None or (not fits(broken) and fits(write.replaced(outer, alone)))):
+        if alone and outer in inner:
+            text = write.source.text
+            return Fitting({outer: broken_as_needed(inner[outer], write.unit, len(indentation), longest, text)})
+        if alone and (broken is None or (not fits(broken) and fits(write.replaced(outer, alone)))):
             return Fitting(alone)
         return Fitting(inner, {} if broken is None or outer in inner else _blanks(source, outer, inner))
     except (Unwritable, cst.ParserSyntaxError):

@@ -21,6 +21,14 @@ def laid_out(statement: Any, unit: str, indentation: str, longest: int, written:
     return statement.visit(_Breaking(unit, len(indentation.expandtabs(4)), longest, written))
 
 
+def broken_as_needed(value: Any, unit: str, depth: int, longest: int, written: str) -> Any:
+    """An expression over several lines, at so many characters of indentation, and its parts where they need it.
+
+    The same where it has nothing to break.
+    """
+    return _Breaking(unit, depth, longest, written)._as_far_as_needed(value, depth)
+
+
 class _Breaking(cst.CSTTransformer):
     def __init__(self, unit: str, depth: int, longest: int, written: str) -> None:
         super().__init__()
@@ -78,17 +86,48 @@ class _Breaking(cst.CSTTransformer):
         )
 
     def _as_far_as_needed(self, value: Any, depth: int) -> Any:
-        """A call or tuple with a line for each of its parts, and for parts of those that are still too long."""
+        """A call, tuple or operation with a line for each of its parts, and for parts of those that are too long."""
         field = "args" if isinstance(value, cst.Call) else "elements"
         deeper = depth + len(self.unit.expandtabs(4))
         if isinstance(value, (cst.Call, cst.Tuple)):
             parts = []
             for part in getattr(value, field):
-                text = cst.Module([]).code_for_node(part.with_changes(comma=cst.MaybeSentinel.DEFAULT))
-                long = deeper + len(text) + 1 > self.longest and "\n" not in text and text not in self.written
+                long = self._runs_out(part.with_changes(comma=cst.MaybeSentinel.DEFAULT), deeper + len(","))
                 parts.append(part.with_changes(value=self._as_far_as_needed(part.value, deeper)) if long else part)
             value = value.with_changes(**{field: parts})
-        return broken_once(value, self.unit) or value
+        return broken_once(self._operands(value, deeper), self.unit) or value
+
+    def _operands(self, value: Any, depth: int) -> Any:
+        """An operation that is broken before its operators, with operands broken that are too long by themselves."""
+        fields: tuple[str, ...]
+        match value:
+            case cst.IfExp():
+                fields = ("body", "test", "orelse")
+            case cst.BooleanOperation(left=left, operator=operator) | cst.BinaryOperation(left=left, operator=operator):
+                fields = ("left", "right")
+                if isinstance(left, type(value)) and isinstance(left.operator, type(operator)) and not left.lpar:
+                    value = value.with_changes(left=self._operands(left, depth))
+                    fields = ("right",)
+            case _:
+                return value
+        operands = {field: getattr(value, field) for field in fields}
+        too_long = {f: operand for f, operand in operands.items() if self._runs_out(operand, depth + _BEFORE[f])}
+        return value.with_changes(**{field: self._operand(operand, depth) for field, operand in too_long.items()})
+
+    def _operand(self, value: Any, depth: int) -> Any:
+        """An operand that is too long; where it is an operation that ends in brackets, only these are broken."""
+        if isinstance(value, (cst.BooleanOperation, cst.BinaryOperation)) and not value.lpar:
+            right = self._as_far_as_needed(value.right, depth)
+            broken = value.with_changes(right=right)
+            first = cst.Module([]).code_for_node(broken).splitlines()[0]
+            if right is not value.right and depth + len(first) <= self.longest:
+                return broken
+        return self._as_far_as_needed(value, depth)
+
+    def _runs_out(self, value: cst.CSTNode, depth: int) -> bool:
+        """Whether an expression that was built is too long for a line."""
+        text = cst.Module([]).code_for_node(value)
+        return depth + len(text) > self.longest and "\n" not in text and text not in self.written
 
     def _spread(self, value: Any) -> Any:
         """A call or tuple that is built, with a line for each of several parts where one of them runs over lines."""
@@ -108,6 +147,8 @@ class _Breaking(cst.CSTTransformer):
         return long and "\n" not in text and text not in self.written
 
 
+_BEFORE = {"body": 0, "left": 0, "right": len("and "), "test": len("if "), "orelse": len("else ")}
+"""What stands before an operand on its line."""
 _NO_BLOCK = cst.SimpleStatementSuite([cst.Pass()], leading_whitespace=cst.SimpleWhitespace(""))
 
 

@@ -206,6 +206,21 @@ def changed(text: str, old: str, new: str) -> str:
             "{}.item()",
             ["y = (", f"    {LONG}", "    if n.item()", f"    else {LONG[10:]}", ")"],
         ),
+        (
+            f"y = g({LONG})",
+            f"g({LONG})",
+            f"f({LONG}, h({LONG})) if n else {{}}",
+            [
+                "y = (",
+                "    f(",
+                f"        {LONG},",
+                f"        h({LONG}),",
+                "    )",
+                "    if n",
+                f"    else g({LONG})",
+                ")",
+            ],
+        ),
     ],
 )
 def test_an_expression_that_would_make_its_line_too_long_is_broken(
@@ -259,3 +274,66 @@ def test_a_call_that_is_broken_around_an_argument_begins_and_ends_beside_what_is
     assert lines[first + 1].startswith("            t")
     assert lines[-2] == "        )"
     assert [line for line in lines if line != line.rstrip()] == []
+
+
+@pytest.mark.parametrize(
+    ("built", "lines"),
+    [
+        (
+            f"y = f({LONG}, 1) if n else g({LONG})",
+            ["y = (", f"    f({LONG}, 1)", "    if n", f"    else g({LONG})", ")"],
+        ),
+        (
+            f"y = f({LONG}, g({LONG})) if n else {LONG}",
+            [
+                "y = (",
+                "    f(",
+                f"        {LONG},",
+                f"        g({LONG}),",
+                "    )",
+                "    if n",
+                f"    else {LONG}",
+                ")",
+            ],
+        ),
+        (
+            f"return n * ({LONG} / f({LONG}, {LONG}).item()) + n",
+            [
+                "return (",
+                "    n * (",
+                f"        {LONG}",
+                "        / f(",
+                f"            {LONG},",
+                f"            {LONG},",
+                "        ).item()",
+                "    )",
+                "    + n",
+                ")",
+            ],
+        ),
+        (
+            f"y = f(n, {LONG} / g(n, {LONG}, {LONG}))",
+            [
+                "y = f(",
+                "    n,",
+                "    (",
+                f"        {LONG}",
+                "        / g(",
+                "            n,",
+                f"            {LONG},",
+                f"            {LONG},",
+                "        )",
+                "    ),",
+                ")",
+            ],
+        ),
+        (
+            f"if {LONG} or f({LONG}, {LONG}):\n    n = 1",
+            ["if (", f"    {LONG}", "    or f(", f"        {LONG},", f"        {LONG},", "    )", "):", "    n = 1"],
+        ),
+    ],
+)
+def test_operands_that_are_too_long_are_broken_as_parts_are(built: str, lines: list[str]) -> None:
+    found = written(lambda write, first, _: {first: [*write.lines(built), first]})
+    ast.parse(found)
+    assert found == TEXT.replace("    if", "".join(f"    {line}\n" for line in lines) + "    if", 1)
