@@ -251,6 +251,56 @@ def test_a_group_that_changes_what_others_keep_is_masked() -> None:
     assert failures(text, masked, samples, ("export", "compile")) == []
 
 
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        (
+            "    s = x.new_zeros(())\n    for c in t.unique():\n"
+            "        s = s + (x[:, int(c)] * (t == c)).sum()\n    return s\n",
+            "for c in range(x.shape[1]) if torch.compiler.is_compiling() else t.unique():",
+        ),
+        (
+            "    s = x.new_zeros(4)\n    for c in torch.unique(t):\n"
+            "        s[c.item()] += x[t == c].sum()\n    return s\n",
+            "for c in range(s.shape[0]) if torch.compiler.is_compiling() else torch.unique(t):",
+        ),
+        (
+            "    s = 0 * x\n    for c in sorted(set(t.tolist())):\n"
+            "        s = s + x[:, c, None] * (t == c)[:, None]\n    return s\n",
+            "for c in range(x.shape[1]) if torch.compiler.is_compiling() else sorted(set(t.tolist())):",
+        ),
+    ],
+)
+def test_numbers_that_are_places_of_a_dimension(body: str, line: str) -> None:
+    import torch
+
+    types = {
+        "x": TypeFact("tensor", "float32", ("5", "4")),
+        "t": TypeFact("tensor", "int64", ("5",)),
+        "s": TypeFact("tensor", "float32", ("4",)),
+    }
+    text = f"import torch\n\n\ndef fn(x, t):\n{body}"
+    asking = body.split(" in ", 1)[1].split(":\n", 1)[0]
+    found = with_imports("loop_over_groups", context_of(text, asking, types, "DDE203"))
+    plain, refusing = [one for one in found if line in one]
+    assert "torch._check((t >= 0).all().item())" in refusing
+    samples = [(torch.randn(5, 4), torch.tensor(t)) for t in ([0, 1, 3, 1, 0], [2] * 5, [3, 2, 1, 0, 0])]
+    for program in (plain, refusing):
+        assert failures(text, program, samples, ("export", "compile")) == []
+    negative = [(torch.randn(5, 4), torch.tensor([0, 1, -1, 1, 0]))]
+    assert failures(text, refusing, negative, ()) == []  # eager goes where it went
+
+
+@pytest.mark.parametrize(
+    ("use", "shape"), [("x[int(c) + 1]", ("5", "4")), ("x[:, int(c)]", ("5", "u0")), ("x[..., int(c)]", ("5", "4"))]
+)
+def test_numbers_that_are_no_places_of_a_known_size(use: str, shape: tuple[str, ...]) -> None:
+    text = f"def fn(x, t):\n    for c in t.unique():\n        x = x + 1\n        y = {use}\n    return y\n"
+    types = {"x": TypeFact("tensor", "float32", shape), "t": TypeFact("tensor", "int64", ("5",))}
+    context = context_of(text.replace("x = x + 1", "pass"), "t.unique()", types, "DDE203")
+    assert candidates("loop_over_groups", context) == []
+
+
 def test_a_skipped_rest_of_a_turn_is_masked() -> None:
     import torch
 

@@ -182,7 +182,9 @@ def test_tensors_in_lists_and_keywords_are_varied(program: Callable[..., Entry])
     assert "parts[0] all zero" in samples
 
 
-def test_integers_stay_within_what_was_seen_but_for_one_more_and_two_negative_ones(program: Callable[..., Entry]) -> None:
+def test_integers_stay_within_what_was_seen_but_for_one_more_and_two_negative_ones(
+    program: Callable[..., Entry],
+) -> None:
     entry = program(
         """
         def fn(ids):

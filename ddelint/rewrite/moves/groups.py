@@ -20,9 +20,10 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.loops import for_over_result, surrounding_for
 from ddelint.rewrite.reading.names import is_pure, names_read, names_written
 from ddelint.rewrite.reading.unread import unread_definitions
-from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
+from ddelint.rewrite.writing.rewrites import Expr, Rewrite, restructured, rewriting
 
 _COST = "every group is visited, empty ones too"
+_REFUSED = "compiled code refuses negative numbers, which count from the end"
 _COST_COMPILED = "compiled code visits every group, empty ones too"
 
 
@@ -72,21 +73,29 @@ def loop_over_groups(context: Context) -> Iterator[Rewrite]:
 def _distinct_groups(context: Context, loop: ast.For, name: str) -> Iterator[Rewrite]:
     """`for e in ids.unique():` whose numbers choose from a container → over all places of that container."""
     ids, write = distinct_ids(context, loop.iter), context.write
-    table = next(_chosen_from(context, loop, name), None)
-    if ids is None or table is None or not is_pure(ids) or name in names_written(*loop.body):
+    held = next(_chosen_from(context, loop, name), None)
+    if ids is None or held is None or not is_pure(ids) or name in names_written(*loop.body):
         return
     numbers: dict[ast.AST, Any] = {
         node: write.of(name) for inner in loop.body for node in ast.walk(inner) if _reads_number(node, name)
     }
-    groups = write.expr("range(len({}))", table)
+    groups = write.expr("range({})", held)
     message = "loop over all that the container holds: their number is known, and one that nobody chose adds nothing"
     unread: dict[ast.AST, Any] = {statement: [] for statement in unread_definitions(context, [loop.iter])}
     yield restructured(message, {loop.iter: groups, **numbers, **unread}, _COST)
-    if all(isinstance(node, ast.Call) and isinstance(node.func, ast.Name) for node in numbers):  # `int(e)` is of either
-        listed = _only_listed(context, loop.iter)
-        choice = write.either(groups, listed)
-        message = "while compiling, loop over all that the container holds; eager keeps to those that were chosen"
-        yield Rewrite(message, {listed: choice}, Claim.GENERAL_PATH, (_COST_COMPILED,))
+    listed = _only_listed(context, loop.iter)
+    # `int(e)` is of either
+    either: dict[ast.AST, Any] = {
+        node: write.expr("int({})", name)
+        for node in numbers
+        if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name)
+    }
+    either[listed] = write.either(groups, listed)
+    message = "while compiling, loop over all that the container holds; eager keeps to those that were chosen"
+    yield Rewrite(message, either, Claim.GENERAL_PATH, (_COST_COMPILED,))
+    if Kinds(context).dtype(ids).startswith("int"):
+        check = write.while_compiling(write.lines("torch._check(({ids} >= 0).all().item())", ids=ids))
+        yield Rewrite(message, {**either, loop: [*check, loop]}, Claim.GENERAL_PATH, (_COST_COMPILED, _REFUSED))
     if numbers or names_read(ids) & names_written(*loop.body):
         return
     with suppress(NotMergeable):
@@ -106,18 +115,21 @@ def _only_listed(context: Context, iterated: ast.expr) -> ast.expr:
     return iterated
 
 
-def _chosen_from(context: Context, loop: ast.For, name: str) -> Iterator[ast.expr]:
-    """Containers of known length in which the loop's number is a place."""
-    kinds, bound = Kinds(context), names_written(*loop.body)
-    for statement in loop.body:
-        for node in ast.walk(statement):
-            match node:
-                case ast.Subscript(value=table, slice=place, ctx=ast.Load()):
-                    reads = (isinstance(place, ast.Name) and place.id == name) or _reads_number(place, name)
-                    fact = kinds.fact(table)
-                    known = fact is not None and fact.kind in {"module", "list", "tuple"}
-                    if reads and known and is_pure(table) and not names_read(table) & bound:
-                        yield table
+def _chosen_from(context: Context, loop: ast.For, name: str) -> Iterator[Expr]:
+    """How much is held where the loop's number is a place: a container's known length, a dimension's known size."""
+    kinds, write, bound = Kinds(context), context.write, names_written(*loop.body)
+    for node in (node for statement in loop.body for node in ast.walk(statement) if isinstance(node, ast.Subscript)):
+        table, indices = node.value, node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        chosen = [(isinstance(place, ast.Name) and place.id == name) or _reads_number(place, name) for place in indices]
+        if not any(chosen) or not is_pure(table) or names_read(table) & bound:
+            continue
+        fact, shape = kinds.fact(table), kinds.shape(table)
+        if fact is not None and fact.kind in {"module", "list", "tuple"} and isinstance(node.ctx, ast.Load):
+            yield write.expr("len({})", table)
+        dimension = chosen.index(True)
+        plain = all(isinstance(place, ast.Slice) or integer(place) is not None for place in indices[:dimension])
+        if shape is not None and plain and dimension < len(shape) and shape[dimension].isdigit():
+            yield write.expr("{}.shape[{}]", table, str(dimension))
 
 
 def _reads_number(node: ast.AST, name: str) -> bool:
