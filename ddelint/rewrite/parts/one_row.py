@@ -12,9 +12,10 @@ from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.counted import counted, rows_of, zeros_like_rows
+from ddelint.rewrite.reading.around import listed_mask
 from ddelint.rewrite.reading.kinds import reduces_all, tensor_argument
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import called, fresh_name, names_written, position
+from ddelint.rewrite.reading.names import called, fresh_name, is_whole_slice, names_written, position
 from ddelint.rewrite.reading.polarity import general_side
 from ddelint.rewrite.writing.rewrites import Expr, Statements
 
@@ -115,17 +116,36 @@ def _selections(context: Context, function: ast.AST) -> Iterator[tuple[str, str]
 
 
 def _selected(statement: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Names that a statement gives `x[mask]`, each with the text of the mask."""
+    """Names that a statement gives `x[mask]`, or the places of a mask, each with the text of the mask."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             pairs = [(name, value)]
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
             pairs = [(target.id, value) for target, value in zip(targets, values) if isinstance(target, ast.Name)]
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value) if (mask := listed_mask(value)) is not None:
+            yield from ((target.id, ast.unparse(mask)) for target in targets if isinstance(target, ast.Name))
+            return
         case _:
             return
     for name, value in pairs:
         if isinstance(value, ast.Subscript) and not isinstance(value.slice, (ast.Slice, ast.Constant)):
             yield name, ast.unparse(value.slice)
+        if (mask := _listed_in(value)) is not None:
+            yield name, ast.unparse(mask)
+
+
+def _listed_in(value: ast.expr) -> ast.expr | None:
+    """`m` of `torch.where(m)[0]`, `m.nonzero()`, `torch.nonzero(m).squeeze(1)`, `m.nonzero()[:, 0]`."""
+    match value:
+        case ast.Subscript(value=inner, slice=ast.Constant()) if listed_mask(inner) is not None:
+            return listed_mask(inner)
+        case ast.Subscript(value=inner, slice=ast.Tuple(elts=[rows, ast.Constant()])) if is_whole_slice(rows):
+            return _listed_in(inner)
+        case ast.Call() if called(value) in knowledge().listings and listed_mask(value) is None:
+            return tensor_argument(value)
+        case ast.Call(func=ast.Attribute(value=inner, attr="flatten" | "reshape" | "squeeze" | "view")):
+            return _listed_in(inner)
+    return None
 
 
 def _with_rows(context: Context, name: str, rows: int) -> Expr:

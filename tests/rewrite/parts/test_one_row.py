@@ -39,6 +39,25 @@ PROGRAMS = {
         "not keep.any()",
         1,
     ),
+    "places": (
+        "    keep = x > 0\n    if not keep.any():\n        return x * 1\n    kept = keep.nonzero().squeeze(1)\n"
+        "    return x - kept[0] * kept[-1]\n",
+        "not keep.any()",
+        1,
+    ),
+    "places of several": (
+        "    table = x.reshape(2, 3)\n    shift = x.sum()\n    if (table > 0).sum() > 0:\n"
+        "        kept, weights = torch.where(table > 0)\n        shift = kept[0] * 2 + weights[-1] + 0.5\n"
+        "    return x - shift\n",
+        "(table > 0).sum() > 0",
+        1,
+    ),
+    "places of the same rows": (
+        "    kept, weights = torch.nonzero(x.reshape(3, 2) > 0, as_tuple=True)\n    if kept.numel() == 0:\n"
+        "        return x * 1\n    return x - kept[0] + weights[-1]\n",
+        "kept.numel() == 0",
+        1,
+    ),
     "counted mask": (
         "    shift = x.sum()\n    if int((x > 0).sum()) > 1:\n        kept, weights = x[x > 0], (x * 2)[x > 0]\n"
         "        shift = kept.kthvalue(2).values + weights.median()\n    return x - shift\n",
