@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace as changed
 from functools import reduce
@@ -35,6 +36,7 @@ from ddelint.static.domain.values import (
     replace,
 )
 from ddelint.static.program.context import Context
+from ddelint.static.program.declared import Outline
 from ddelint.static.program.imports import Consulted, forget
 from ddelint.static.program.outline import outlined
 from ddelint.static.program.project import Project
@@ -52,6 +54,7 @@ DEEPEST = 2
 REMEMBERED = 128
 """Files whose trees are kept."""
 
+_WORD = re.compile(r"\w++")
 
 _GIVEN = ast.Constant(None, lineno=0, col_offset=0)
 """Where a number comes from that the call brings along: from no line over there."""
@@ -70,6 +73,8 @@ class Elsewhere:
         self._idle: dict[tuple[FileIndex, int], tuple[Interpreter, Consulted]] = {}
         """By file and depth: what has read functions of it, and knows what they came to, while it reads none."""
         self._answers: dict[object, tuple[Sequence[Value], Consulted]] = {}
+        self._telling: dict[tuple[str, str], bool] = {}
+        """Function, by its file's digest → whether it may tell if it is compiled."""
         self._active: list[tuple[str, str]] = []
         self._recursions = 0
         """How many calls were refused because what they call is being interpreted."""
@@ -99,7 +104,7 @@ class Elsewhere:
             return UNKNOWN
         passed = (*arguments, *keywords.values())
         carried = any(map(demanding, passed))  # what comes in may come out again
-        if not (project.calls.may_ask(place) or (carried and text.count("\n") <= LINES)):
+        if not (project.calls.may_ask(place) or (carried and text.count("\n") <= LINES) or self._tells(place, outline)):
             return UNKNOWN
         spread = any(keyword.arg is None for keyword in node.keywords)
         home = _Home(node, place)
@@ -119,6 +124,16 @@ class Elsewhere:
         place = self._project.resolve(importer, name)
         usual = self._usual(place) if isinstance(place, tuple) else _ANYTHING
         return any(map(gives_data, usual)), any(map(gives_tensors, usual))
+
+    def _tells(self, place: tuple[str, str], outline: Outline) -> bool:
+        """Whether a function may tell if it is compiled: a package's own name for `torch.compiler.is_compiling`."""
+        key = outline.digest, place[1]
+        if key not in self._telling:
+            text = outline.function_texts[place[1]]
+            names = _WORD.findall(text) if text.count("\n") <= LINES else ()
+            imported = (outline.imports[name].name for name in names if name in outline.imports)
+            self._telling[key] = not operators().while_compiling.keys().isdisjoint((*names, *imported))
+        return self._telling[key]
 
     def _settle(self) -> None:
         """Forget what rests on files that have changed."""

@@ -61,6 +61,10 @@ def test_what_is_used_as_only_tensors_are(tmp_path: Path, body: str) -> None:
         ("def clean(x: Tensor, optimizer) -> Tensor:", ASKS),
         ("def clean(x: Tensor) -> Tensor:", f"for _ in tqdm(x):\n        pass\n    {ASKS}"),
         ("def clean(x: Tensor) -> Tensor:", f"y = x.numpy()\n    {ASKS}"),
+        ("def clean(x: Tensor) -> Tensor:", f"y = pickle.dumps(x)\n    {ASKS}"),
+        ("def clean_metrics(x: Tensor) -> Tensor:", ASKS),
+        ("def metrics_of(x: Tensor) -> Tensor:", ASKS),
+        ("def visualize(x: Tensor) -> Tensor:", ASKS),
         ("def clean(x: Tensor) -> Tensor:", f"y = np.ones(3)\n    {ASKS}"),
         ("def clean(x: Tensor, name) -> Tensor:", f"y = torch.load(name)\n    {ASKS}"),
         ("def clean(x: Tensor):", "if (x > 0).any():\n        x.zero_()\n"),
@@ -71,7 +75,7 @@ def test_what_is_used_as_only_tensors_are(tmp_path: Path, body: str) -> None:
     ],
 )
 def test_what_nobody_compiles_is_silent(tmp_path: Path, header: str, body: str) -> None:
-    files = {"ops.py": function(header, body, before="import numpy as np\nfrom pathlib import Path")}
+    files = {"ops.py": function(header, body, before="import pickle\nimport numpy as np\nfrom pathlib import Path")}
     assert rows(tmp_path, files) == []
 
 
@@ -155,7 +159,7 @@ def test_what_hands_a_tensor_on_to_another_file_takes_one(tmp_path: Path, body: 
     assert rows(tmp_path, files) == [("low.py", 6)] * found
 
 
-@pytest.mark.parametrize("name", ["tests/ops.py", "plot_ops.py", "datasets/ops.py", "cli.py"])
+@pytest.mark.parametrize("name", ["tests/ops.py", "plot_ops.py", "datasets/ops.py", "cli.py", "datamanagers/ops.py"])
 def test_files_beside_the_library_are_silent(tmp_path: Path, name: str) -> None:
     assert rows(tmp_path, {name: function("def clean(x: Tensor) -> Tensor:")}) == []
 
@@ -207,6 +211,14 @@ def test_methods_of_modules_are_an_interface_and_those_of_others_are_not(tmp_pat
         "b.py": METHOD.format(name="Row", base="object"),
     }
     assert rows(tmp_path, files) == [("a.py", 10)]
+
+
+@pytest.mark.parametrize(("called", "found"), [("x", []), ("self.row_metrics(x)", [("a.py", 10)])])
+def test_a_method_that_tells_how_well_it_went_is_one_where_forward_calls_it(
+    tmp_path: Path, called: str, found: list[tuple[str, int]]
+) -> None:
+    text = METHOD.format(name="Codec", base="torch.nn.Module").replace("decode", "row_metrics")
+    assert rows(tmp_path, {"a.py": text.replace("return x\n\n", f"return {called}\n\n")}) == found
 
 
 @pytest.mark.parametrize(

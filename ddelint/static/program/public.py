@@ -39,7 +39,7 @@ def public_functions(path: str, outline: Outline, project: Imports | None) -> fr
         return frozenset()
     reader = _Reader(path, outline, project)
     texts = outline.function_texts
-    found = {name for name in texts if not name.startswith("_") and reader.is_of_tensors(texts[name])}
+    found = {name for name in texts if _is_for_others(name) and reader.is_of_tensors(texts[name])}
     for owner, cls in outline.classes.items():
         if not owner.startswith("_") and cls.bases and _is_interface(path, owner, cls.bases, project):
             found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, records=True)}
@@ -52,7 +52,12 @@ def public_functions(path: str, outline: Outline, project: Imports | None) -> fr
 def _public(cls: ClassOutline) -> Iterator[tuple[str, str]]:
     """The public methods of a class, each with its text, but for those that are compiled in any case."""
     entries = operators().regions["entry_methods"]
-    return ((name, text) for name, text in cls.methods.items() if not name.startswith("_") and name not in entries)
+    return ((name, text) for name, text in cls.methods.items() if _is_for_others(name) and name not in entries)
+
+
+def _is_for_others(name: str) -> bool:
+    """Whether a function's name is public, and not that of what only tells a reader how well something did."""
+    return not name.startswith("_") and not _words(name) & operators().regions["eager_words"]
 
 
 def _of_metric(cls: ClassOutline, reader: _Reader) -> Collection[str]:
