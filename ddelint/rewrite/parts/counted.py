@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
-from ddelint.rewrite.reading.kinds import Kinds, tensor_argument
+from ddelint.rewrite.reading.kinds import Kind, Kinds, tensor_argument
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.reading.polarity import general_side, least_behind
@@ -76,7 +76,9 @@ def elements_behind(context: Context, node: ast.expr, rows: Mapping[str, int]) -
     `x[0]`, `x[-1]` and `x.max()`, of zeros where there is nothing: whatever these give then, nobody asks for it.
     """
     found: dict[ast.AST, Expr] = {}
-    for inner in ast.walk(node):
+    kinds = Kinds(context)
+    rows = {name: least for name, least in rows.items() if kinds.of(ast.Name(name, ast.Load())) is Kind.TENSOR}
+    for inner in ast.walk(node) if rows else ():
         match inner:
             case ast.Subscript(value=ast.Name(id=name) as tensor, slice=index, ctx=ast.Load()) if name in rows:
                 first = integer(index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index)

@@ -20,7 +20,7 @@ TYPES = {"v": VECTOR, "r": ROWS, **NUMBERS}
 
 
 def built(test: str, names: Mapping[str, str] | None = None) -> str:
-    head = f"import torch\n\n\ndef fn({', '.join(TYPES)}):\n"
+    head = f"import torch\n\n\ndef fn({', '.join(TYPES)}, others):\n"
     text = f"{head}    if {test}:\n        s = s + 1\n    return s\n"
     context = context_of(text, f"if {test}:", TYPES)
     statement = context.site.statement
@@ -130,3 +130,4 @@ def test_elements_that_no_count_stands_before_are_read_as_they_are() -> None:
     assert built("v[0] == 1 and v.numel()").startswith("(v[0] == 1) &")
     assert "v.new_zeros(1), v])[-1] > 1" in built("len(v) and v[-1] > 1")
     assert "& (v[2] > 1)" in built("len(v) > 1 and v[2] > 1")
+    assert built("len(others) > 0 and others[0] == t").endswith("(others[0] == t)")  # of which nothing says what it is
