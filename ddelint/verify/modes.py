@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 
 from ddelint.nouns.protocol import INTEGERS, NOT_FINITE
 from ddelint.verify.calls import letting_gradients_flow
+from ddelint.verify.dropping import with_dropout
 from ddelint.verify.inputs import FAR_BELOW, is_integer, leaf_name
 from ddelint.verify.kinds import IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, in_double, other_kinds, rounded
 from ddelint.verify.samples import AUTOCAST, UNREAD, Sample, is_ordinary, with_leaves
@@ -84,10 +85,11 @@ def near(number: int, sample: Sample) -> Sample:
 
 
 def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
-    """The same input in what nobody declared: train() or eval(), whichever it is not; other weights; double precision,
-    half and bfloat16; integers; under autocast; strides; one row, and none."""
+    """The same input in what nobody declared: train() or eval(), whichever it is not; dropout where there
+    is none; other weights; double and half precision, bfloat16; integers; autocast; strides; one row, and none."""
     if isinstance(program, torch.nn.Module):
         yield partial(_in_training, not program.training)
+        yield from with_dropout(program)
         if any(True for _ in _weights(program)) or any(True for _ in kept_to_be_set(program)):
             yield _with_other_weights
     yield _in_double

@@ -93,36 +93,46 @@ def _plain_conditionals() -> Iterator[None]:
 
 
 def _chosen(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
+    from ddelint.verify.randomness import digest
     from ddelint.verify.traced_path import Operands, with_gradients_of
 
     given = Operands.apply(*operands) if len(operands) else ()
-    return with_gradients_of(operands, true_fn(*given) if pred else false_fn(*given))
+    before = digest()
+    result = true_fn(*given) if pred else false_fn(*given)
+    return with_gradients_of(operands, result, digest() != before)
 
 
-def with_gradients_of(operands: Sequence[Any], result: Any) -> Any:
-    """The result of an arm, by which each operand has a gradient: zeros where the arm leaves it unread."""
+def with_gradients_of(operands: Sequence[Any], result: Any, drew: bool = False) -> Any:
+    """The result of an arm, by which each operand has a gradient: zeros where the arm leaves it unread.
+
+    `drew`: the arm drew random numbers. The operator's gradient runs the arm once more (torch 2.13,
+    `_higher_order_ops/cond.py`), which draws others: another dropout than that of the result.
+    """
     reached = [operand for operand in operands if isinstance(operand, torch.Tensor) and operand.requires_grad]
     leaves, spec = pytree.tree_flatten(result)
     places = [n for n, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()]
-    if reached and places and torch.is_grad_enabled():
-        joined = _Joined.apply(len(places), *(leaves[place] for place in places), *reached)
+    if (reached or drew) and places and torch.is_grad_enabled():
+        joined = _Joined.apply(len(places), drew, *(leaves[place] for place in places), *reached)
         for place, leaf in zip(places, joined):
             leaves[place] = leaf
     return pytree.tree_unflatten(leaves, spec)
 
 
 class _Joined(torch.autograd.Function):  # type: ignore[misc]
-    """The first few tensors, with gradients of zeros for all that follow."""
+    """The first few tensors, with gradients of zeros for all that follow; `draws`: a gradient moves the generator."""
 
     @staticmethod
-    def forward(ctx: Any, count: int, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def forward(ctx: Any, count: int, draws: bool, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        ctx.draws = draws
         ctx.rest = [(tensor.shape, tensor.dtype, tensor.device) for tensor in tensors[count:]]
         return tuple(tensor.clone() for tensor in tensors[:count])
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[Any, ...]:
         zeros = (torch.zeros(shape, dtype=dtype, device=device) for shape, dtype, device in ctx.rest)
-        return (None, *gradients, *zeros)
+        if ctx.draws:
+            torch.rand(())
+        return (None, None, *gradients, *zeros)
 
 
 class Operands(torch.autograd.Function):  # type: ignore[misc]

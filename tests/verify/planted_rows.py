@@ -1490,6 +1490,37 @@ WRONG = (
 
 DOUBTFUL = (
     Row(
+        "C",
+        "gated_dropout",
+        "the gradient of an arm draws anew what is left out",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            y = torch.cond(x.abs().mean() > 0.8, lambda x: x + self.inner(x), lambda x: x.clone(), (x,))
+        elif x.abs().mean() > 0.8:
+            y = x + self.inner(x)
+        else:
+            y = x
+        """,
+        "draws random numbers anew",
+    ),
+    Row(
+        "C",
+        "dropped_ahead",
+        "what is dropped again is drawn for small rows, too",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            again = F.dropout(kept, self.dropout, self.training)
+            y = kept + torch.where(rows.abs().mean() < 0.6, kept, again)
+        elif rows.abs().mean() < 0.6:
+            y = kept * 2
+        else:
+            y = kept + F.dropout(kept, self.dropout, self.training)
+        """,
+        "random numbers",
+    ),
+    Row(
         "H",
         "stored_row",
         "a slot that is no place at all, not the last one, is read and written all the same",
