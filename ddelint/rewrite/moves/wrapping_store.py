@@ -1,0 +1,126 @@
+"""A store into a ring that goes on at its beginning where its end is reached: by places modulo the size it is one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.names import asks_compiling, fresh_name, is_pure, is_whole_slice
+from ddelint.rewrite.reading.regions import live_behind
+from ddelint.rewrite.writing.rewrites import Expr, Rewrite, Statements, restructured, rewriting
+from ddelint.sources.sites import Role
+
+_MESSAGE = "while compiling, store at places modulo the ring's size: that goes on at the beginning by itself"
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """`base[:, lower:upper] = value`."""
+
+    base: ast.expr
+    indices: Sequence[ast.expr]
+    dimension: int
+    lower: ast.expr | None
+    value: ast.expr
+
+    @property
+    def name(self) -> str:
+        return ast.unparse(self.base)
+
+
+@rewriting("wrapping_store")
+def wrapping_store(context: Context) -> Iterator[Rewrite]:
+    """`if i + n <= size: ring[i : i + n] = v`, `else:` in two parts → `ring[(torch.arange(n) + i) % size] = v`."""
+    site, write = context.site, context.write
+    statement = site.statement
+    if site.role is not Role.IF_TEST or not isinstance(statement, ast.If) or not statement.orelse:
+        return
+    if asks_compiling(statement.test) or write.is_elif(statement):
+        return
+    for whole, parted in ((statement.body, statement.orelse), (statement.orelse, statement.body)):
+        stores, parts = _stores(context, whole), _stores(context, parted)
+        if stores and _go_on(stores, parts):
+            lines = write.beside(_lines(context, stores), [statement])
+            yield restructured(_MESSAGE, {statement: lines}, decisions=(statement.test,), preferred=True)
+            return
+
+
+def _stores(context: Context, arm: Sequence[ast.stmt]) -> list[_Store]:
+    """What an arm stores; nothing where it does more than that, and than naming numbers that it alone reads."""
+    found: list[_Store] = []
+    for statement in arm:
+        match statement:
+            case ast.Assign(targets=[ast.Subscript(value=base, slice=index)], value=value) if is_pure(base):
+                indices = index.elts if isinstance(index, ast.Tuple) else [index]
+                parts = [
+                    n for n, part in enumerate(indices) if isinstance(part, ast.Slice) and not is_whole_slice(part)
+                ]
+                others = [part for n, part in enumerate(indices) if n not in parts]
+                if len(parts) != 1 or not all(map(is_whole_slice, others)):
+                    return []
+                moving = indices[parts[0]]
+                assert isinstance(moving, ast.Slice)
+                if moving.step is not None:
+                    return []
+                found.append(_Store(base, indices, parts[0], moving.lower, value))
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_pure(value):
+                if name in live_behind(context.site.source, context.site.statement):
+                    return []
+            case _:
+                return []
+    return found
+
+
+def _go_on(stores: Sequence[_Store], parts: Sequence[_Store]) -> bool:
+    """Whether each store is one in two parts, and nothing else is stored."""
+    same = {part.name for part in parts} == {store.name for store in stores}
+    return same and all(_goes_on(store, [part for part in parts if part.name == store.name]) for store in stores)
+
+
+def _goes_on(store: _Store, parts: Sequence[_Store]) -> bool:
+    """Whether two stores are one in two parts: from where it begins, and from the ring's beginning on."""
+    if len(parts) != 2 or store.lower is None or any(part.dimension != store.dimension for part in parts):
+        return False
+    begins = [part.lower is None or ast.unparse(part.lower) == "0" for part in parts]
+    same = [part.lower is not None and ast.dump(part.lower) == ast.dump(store.lower) for part in parts]
+    return sorted(begins) == sorted(same) == [False, True] and all(_is_part_of(part, store) for part in parts)
+
+
+def _is_part_of(part: _Store, store: _Store) -> bool:
+    """Whether what is stored there are rows of the whole."""
+    match part.value:
+        case ast.Subscript(value=value):
+            return ast.dump(value) == ast.dump(store.value)
+    return False
+
+
+def _lines(context: Context, stores: Sequence[_Store]) -> Statements:
+    """The stores, at places that are counted once for all that begin at one place and are equally long."""
+    write, kinds = context.write, Kinds(context)
+    lines: list[Statements] = []
+    names: dict[tuple[str, ...], Expr] = {}
+    for store in stores:
+        count = write.expr("{}.shape[{}]", store.value, store.dimension)
+        size = write.expr("{}.shape[{}]", store.base, store.dimension)
+        told = (ast.unparse(store.lower or store.base), *(_size(kinds, x, store) for x in (store.value, store.base)))
+        if told not in names:
+            base = "places" if not names else f"places_{len(names) + 1}"
+            names[told] = write.expression(fresh_name(context.site.source, base))
+            template = "(torch.arange({}, device={}.device) + {}) % {}"
+            lines.append(write.assigned(names[told], write.expr(template, count, store.base, store.lower or 0, size)))
+        value: Expr = write.expression(store.value)
+        if not kinds.dtype(store.base) or kinds.dtype(store.base) != kinds.dtype(store.value):
+            value = write.expr("{}.to({}.dtype)", value, store.base)
+        before = ", ".join(":" for _ in range(store.dimension))
+        place = write.expr(f"{{}}[{before}, {{}}]" if before else "{}[{}]", store.base, names[told])
+        lines.append(write.lines("{place} = {value}", place=place, value=value))
+    return [line for group in lines for line in group]
+
+
+def _size(kinds: Kinds, node: ast.expr, store: _Store) -> str:
+    """How long a tensor is where a store moves; its own text where nothing says."""
+    shape = kinds.shape(node)
+    return shape[store.dimension] if shape is not None and len(shape) > store.dimension else ast.unparse(node)
