@@ -15,6 +15,8 @@ from ddelint.sources.sites import Role
 
 _MESSAGE = "while compiling, store at places modulo the ring's size: that goes on at the beginning by itself"
 
+_PLACES = ("{}[{}]", "{}[:, {}]", "{}[:, :, {}]", "{}[:, :, :, {}]")
+
 
 @dataclass(frozen=True, slots=True)
 class _Store:
@@ -59,7 +61,7 @@ def _stores(context: Context, arm: Sequence[ast.stmt]) -> list[_Store]:
                     n for n, part in enumerate(indices) if isinstance(part, ast.Slice) and not is_whole_slice(part)
                 ]
                 others = [part for n, part in enumerate(indices) if n not in parts]
-                if len(parts) != 1 or not all(map(is_whole_slice, others)):
+                if len(parts) != 1 or parts[0] >= len(_PLACES) or not all(map(is_whole_slice, others)):
                     return []
                 moving = indices[parts[0]]
                 assert isinstance(moving, ast.Slice)
@@ -114,8 +116,7 @@ def _lines(context: Context, stores: Sequence[_Store]) -> Statements:
         value: Expr = write.expression(store.value)
         if not kinds.dtype(store.base) or kinds.dtype(store.base) != kinds.dtype(store.value):
             value = write.expr("{}.to({}.dtype)", value, store.base)
-        before = ", ".join(":" for _ in range(store.dimension))
-        place = write.expr(f"{{}}[{before}, {{}}]" if before else "{}[{}]", store.base, names[told])
+        place = write.expr(_PLACES[store.dimension], store.base, names[told])
         lines.append(write.lines("{place} = {value}", place=place, value=value))
     return [line for group in lines for line in group]
 
