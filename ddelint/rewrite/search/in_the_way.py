@@ -34,7 +34,8 @@ class InTheWay:
             for step in reversed(state.steps):
                 if self._asking.is_over():
                     return None
-                if _takes_one_side(step.candidate) and self._holds_without(state, step, key):
+                suspect = _takes_one_side(step.candidate) and self._trying.may_have_spoilt(step, key)
+                if suspect and self._holds_without(state, step, key):
                     self._trying.ban(step, _REASON)
                     return step
         return None

@@ -189,6 +189,14 @@ class Trying:
         wrong = self.banned.keys() | self.doubted.keys()
         return found.reason if found is not None and not found.beside & wrong else ""
 
+    def may_have_spoilt(self, step: Step, key: Key) -> bool:
+        """Whether a candidate for a question was refuted beside a fix, and not in eager, which that leaves alone."""
+        one = known_as(step.key, step.candidate)
+        return any(
+            place[0] == key and one in found.beside and found.shown is not None and found.shown.where != "eager"
+            for place, found in self.refuted.items()
+        )
+
     def shown_of(self, key: Key, candidate: Candidate) -> Mismatch | None:
         """What showed that a candidate for a question gives another result, whatever its text was then."""
         said = _said(candidate)
