@@ -395,6 +395,8 @@ class _Difference:
             return not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__")
         if isinstance(statement, ast.Expr):
             return self._is_of_an_addition(statement.value)
+        if _is_setting(statement):
+            return True
         simple = isinstance(statement, (*_FUNCTIONS, ast.ClassDef, ast.Assign, ast.AnnAssign))
         return simple and bool(_bound(statement)) and not known.intersection(_bound(statement))
 
@@ -420,6 +422,14 @@ def _captures(function: _Function) -> bool:
     for decorator in function.decorator_list:
         name = decorator.func if isinstance(decorator, ast.Call) else decorator
         if ast.unparse(name).rpartition(".")[2] in _CAPTURING_DECORATORS:
+            return True
+    return False
+
+
+def _is_setting(statement: ast.stmt) -> bool:
+    """Whether it does nothing but set an option: `torch._dynamo.config.allow_rnn = True`."""
+    match statement:
+        case ast.Assign(targets=[ast.Attribute(value=ast.Attribute())], value=ast.Constant()):
             return True
     return False
 

@@ -139,6 +139,15 @@ def test_additions(load: Callable[..., Any]) -> None:
     assert module._helper.__code__.co_firstlineno == text[: text.index("def _helper")].count("\n") + 1
 
 
+def test_an_option_of_another_module_is_set_without_importing_anew(load: Callable[..., Any]) -> None:
+    module = load(SOURCE)
+    options = SimpleNamespace(inner=SimpleNamespace(allowed=False))
+    module.options = options
+    text = SOURCE.replace("LIMIT = 3", "LIMIT = 3\noptions.inner.allowed = True")
+    assert overlay.install({module.__file__: text}) == "swap"
+    assert options.inner.allowed
+
+
 def test_an_added_class_and_what_completes_an_added_operator(load: Callable[..., Any]) -> None:
     module = load()
     added = """
