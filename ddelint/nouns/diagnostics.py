@@ -322,6 +322,7 @@ class Question:
     assumed  — the framework guessed an answer, and on an input for which it is wrong the result differs from eager;
     text     — a symbol was turned into text, which holds the symbol's name instead of the number;
     type     — a symbolic number failed a test of its type that eager's number passes: another way is taken;
+    counted  — an attribute counts in Python: what is compiled is for one count;
     autocast — compiled gradients differ, because the backward pass is compiled for the forward's autocast;
     other    — the failure is not data-dependent (DDE005).
     """

@@ -17,6 +17,8 @@ LOWERING = "lowering"
 INDUCTOR_BACKENDS = ("inductor", LOWERING)
 MEASURING = ("measure", "parity", "gpu", "graph_costs")
 """Requests that always need Inductor."""
+COUNTED = "counted"
+"""The kind of the question what a module counts in Python (see Question)."""
 UNFINISHED = "did not finish"
 """How the error of a target begins that took more time than there was."""
 RETURNED = "return"

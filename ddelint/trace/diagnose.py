@@ -8,7 +8,7 @@ import re
 from ddelint.knowledge.catalog import rule
 from ddelint.knowledge.classification import reported_span, rule_for
 from ddelint.nouns.diagnostics import Diagnostic, Question, Severity, Span, Symbol
-from ddelint.nouns.protocol import EntryFailure
+from ddelint.nouns.protocol import COUNTED, EntryFailure
 from ddelint.sources.buffers import made_of_constants
 from ddelint.sources.sites import Site, locate
 from ddelint.sources.source import SourceFile
@@ -21,6 +21,7 @@ _CODE_OF_KIND = {
     "fake": "DDE802",
     "assumed": "DDE406",
     "autocast": "DDE701",
+    COUNTED: "DDE413",
 }
 _STOPS = frozenset(("truth", "integer", "operator", "failure"))
 """Kinds of questions that stop a front end, whatever the rule says of the milder case."""

@@ -18,6 +18,7 @@ from ddelint.verify import device as devices
 from ddelint.verify.backward_autocast import Around, backward_question, runs_under_autocast
 from ddelint.verify.calls import Outcome, run
 from ddelint.verify.compiling import Compiling
+from ddelint.verify.counting import counted_questions
 from ddelint.verify.exporting import judge_export
 from ddelint.verify.inputs import variations
 from ddelint.verify.program import RECOMPILES, Program
@@ -89,9 +90,10 @@ def _through_targets(
             results.append(TargetResult(target, "cpu", ok=False, error=f"{UNFINISHED} within {max(left, 1.0):.0f} s"))
     if "compile" in targets and replayed:
         results += _on_devices(program, options, backend, notes, results, replays, backward)
-    asked = _autocast_question(program, options, references, results) if replayed else None
-    if asked is not None:
-        results = [replace(r, questions=(*r.questions, asked)) if r.target == "compile" else r for r in results]
+    if replayed and any(result.target == "compile" and not result.error for result in results):
+        asked = _autocast_question(program, options, references)
+        further = (*([asked] if asked is not None else []), *counted_questions(program, references))
+        results = [replace(r, questions=(*r.questions, *further)) if r.target == "compile" else r for r in results]
     results = [_shortened(result) for result in results]
     failed_backward = tuple(m for result in results for m in result.mismatches if m.where == "backward")
     return Compilation(
@@ -105,13 +107,10 @@ def _through_targets(
     )
 
 
-def _autocast_question(
-    program: Program, options: SessionOptions, references: Sequence[Reference], results: Sequence[TargetResult]
-) -> Question | None:
+def _autocast_question(program: Program, options: SessionOptions, references: Sequence[Reference]) -> Question | None:
     """DDE701: whether gradients differ only because the backward pass is compiled for the forward's autocast."""
     place = program.blame_anyway()
-    compiles = any(result.target == "compile" and not result.error for result in results)
-    if place is None or not compiles or not runs_under_autocast(program.entry):
+    if place is None or not runs_under_autocast(program.entry):
         return None
 
     def gradients(reference: Reference, inside: Around) -> Outcome:

@@ -48,9 +48,11 @@ POISONED = "gradient of NaN"
 """The aspect in which, on an input with a NaN or infinity, a gradient is not finite where there was none."""
 MIXED = "mixed dtypes"
 """The same on the path that is compiled, of one argument of another dtype: eager keeps what it gave."""
+COUNT = "count in a tensor"
+"""The aspect in which an attribute that counted in Python holds the same count in a tensor."""
 TOLD = frozenset(
     (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, WIDENED, MIXED, DRAWS, POISONED)
-) | {AS_TENSOR}
+) | {AS_TENSOR, COUNT}
 """Aspects in which no result differs."""
 RANDOM = "random state"
 _NUMERIC = ("value", "mutation", "gradient")
@@ -147,7 +149,7 @@ def _call_mismatches(
         for found in outcome_differences(expected, got, tolerance, everything=where == "eager", moved=moved):
             if found.aspect == SIDE_EFFECT and where != TRACED_PATH:
                 continue  # what runs while tracing leaves none behind, whatever was rewritten
-            if found.aspect == ZEROS and where not in ("eager", TRACED_PATH):
+            if found.aspect in (COUNT, ZEROS) and where not in ("eager", TRACED_PATH):
                 continue  # the path that tracing picks has reported it
             yield mismatch(found.aspect, found.expected, found.got)
         if where == "eager":
@@ -231,6 +233,7 @@ def _effect_differences(
             yield Difference(aspect, name, *((unchanged, changed) if one is None else (changed, unchanged)))
             continue
         for found in differences(one, other, tolerance, noise=noise):
+            aspect = COUNT if found.aspect == AS_TENSOR else aspect
             yield Difference(aspect, name, f"{reported}: {found.expected}", f"{reported}: {found.got}")
 
 

@@ -591,3 +591,40 @@ def test_a_program_without_control_flow_is_compiled_with_settings_alone(compiled
     (result,) = compiled(text, targets=("compile",)).results
     assert result.ok
     assert not result.as_installed
+
+
+COUNTING = """
+    import torch
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls = {first}
+
+        def forward(self, x, mask):
+            {counts}
+            return x * 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "counts", "expected"),
+    [
+        ("0", "self.calls += 1", "counted self.calls"),
+        ("3", "self.calls = self.calls + 2", "counted self.calls"),
+        ("torch.tensor(0)", "self.calls = self.calls + 1", ""),
+        ("False", "self.calls = True", ""),
+        ("0", "self.calls = int(x.shape[0])", ""),
+    ],
+)
+def test_what_is_counted_in_python(
+    compiled: Callable[..., Compilation], first: str, counts: str, expected: str
+) -> None:
+    result = by_target(compiled(COUNTING.format(first=first, counts=counts), targets=("compile",)))["compile"]
+    assert result.error == ""
+    assert (asked(result) if result.questions else "") == expected
+
+
+def test_what_is_not_replayed_is_not_asked_for_its_counts(compiled: Callable[..., Compilation]) -> None:
+    text = COUNTING.format(first="0", counts="self.calls += 1")
+    assert by_target(compiled(text, targets=("compile",), samples=0))["compile"].questions == ()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 
 from ddelint.nouns.diagnostics import Claim
-from ddelint.nouns.protocol import UNFINISHED, Comparison, Compilation, Decision, Mismatch
+from ddelint.nouns.protocol import COUNTED, UNFINISHED, Comparison, Compilation, Decision, Mismatch
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.search import verdict
@@ -325,6 +325,7 @@ class Judging:
             or _failing_in_compiled(safe, everything)
             or _failing_backward(safe, everything)
             or _parting_in_a_row(safe, everything)
+            or _parting_in_a_row(safe, safe)
         )
 
     def only_in_generated_code(self, state: State, compilation: Compilation) -> bool:
@@ -353,6 +354,12 @@ def fails_whatever_is_given(compilation: Compilation | None) -> bool:
     results = compilation.results if compilation is not None else ()
     failing = [r for r in results if r.compared and not r.agreed and any(m.is_refusal for m in r.mismatches)]
     return bool(failing) and any(r.ok for r in results) and all(r.ok or r in failing for r in results)
+
+
+def counts_in_python(compilation: Compilation | None) -> bool:
+    """Whether a program counts its calls in Python, so that calls in a row part with eager, whatever is rewritten."""
+    results = compilation.results if compilation is not None else ()
+    return any(question.kind == COUNTED for result in results for question in result.questions)
 
 
 def _suspects(safe: State) -> list[Step]:
@@ -389,10 +396,10 @@ def _failing_backward(safe: State, everything: State) -> tuple[Step, str] | None
     return (suspects[0], f"{_BACKWARD}: {failing[0].got}") if suspects and failing else None
 
 
-def _parting_in_a_row(safe: State, everything: State) -> tuple[Step, str] | None:
-    """Where calls in a row part with eager: what is traced saw the first of them alone."""
+def _parting_in_a_row(safe: State, run: State) -> tuple[Step, str] | None:
+    """Where calls in a row part with eager: what was traced of the state that was `run` saw the first of them alone."""
     suspects = _suspects(safe)
-    for result in everything.compilation.results if everything.compilation is not None and suspects else ():
+    for result in run.compilation.results if run.compilation is not None and suspects else ():
         for mismatch in result.mismatches:
             if mismatch.in_a_row:
                 return suspects[0], f"what is traced sees the first call alone: {verdict.described(mismatch)}"

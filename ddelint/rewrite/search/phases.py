@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ddelint.nouns.diagnostics import NEEDS_A_PROMISE, TIME_IS_OVER, Claim, Diagnostic, Question, Refusal
-from ddelint.nouns.protocol import Compilation
+from ddelint.nouns.protocol import COUNTED, Compilation
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.asking import Asking
@@ -23,6 +23,8 @@ from ddelint.rewrite.search.trying import Trying
 from ddelint.sources.sites import locate
 
 MOST_STEPS = 40
+_BESIDE = frozenset(("other", "assumed", "autocast", COUNTED))
+"""Kinds of questions that are named beside those that ask: a program that has one may be verified all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Phase:
             self._trying.refused[key] = tuple(refused)
             if step_history is None:
                 home = replace(self._asking.at_home(state.history, diagnostic), refused=tuple(refused))
-                if question.kind == "other":
+                if question.kind in _BESIDE:
                     state.tried.add(key)
                     state.others[key] = home
                 else:
@@ -161,7 +163,7 @@ class Phase:
     def _fixable(self, state: State, questions: Sequence[Question]) -> Question | None:
         """The first failure that is not data-dependent and that a move knows an answer to all the same."""
         for question in questions:
-            if question.kind not in ("other", "assumed") or key_of(state.history, question) in state.tried:
+            if question.kind not in _BESIDE or key_of(state.history, question) in state.tried:
                 continue
             diagnostic = self._asking.diagnosed(state.history, question)
             known = key_of(state.history, question) in self.hopeless
@@ -205,7 +207,7 @@ class Phase:
             for question in result.questions:
                 if question.span.filename not in self._asking.originals or (question.kind == "assumed" and harmless):
                     continue
-                if question.kind in ("other", "assumed", "autocast"):
+                if question.kind in _BESIDE:
                     self._note_other(state, question)
                     if self._fixable(state, (question,)) is not None:
                         return question

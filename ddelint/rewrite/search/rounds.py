@@ -19,7 +19,7 @@ from ddelint.rewrite.search.comparisons import Wanted
 from ddelint.rewrite.search.graph_breaks import with_graph_breaks
 from ddelint.rewrite.search.history import History, fix_edits
 from ddelint.rewrite.search.in_the_way import InTheWay
-from ddelint.rewrite.search.judging import Judging, fails_whatever_is_given
+from ddelint.rewrite.search.judging import Judging, counts_in_python, fails_whatever_is_given
 from ddelint.rewrite.search.last_resort import with_refused_regions
 from ddelint.rewrite.search.needed import Needed
 from ddelint.rewrite.search.phases import NOBODY, Listener, Phase
@@ -119,6 +119,7 @@ class Search:
                 wrong = wrong or self._doubted(safe, everything)
             late = self._seconds_left() <= 0 or attempt + 1 >= MOST_RESTARTS
             late = late or fails_whatever_is_given(everything.compilation)
+            late = late or any(map(counts_in_python, (safe.compilation, everything.compilation)))
             if wrong and late and (relabelled := self._called_unsafe(safe, everything, wrong)) is not None:
                 safe, everything = relabelled
                 everything, wrong = self._compiled(everything)

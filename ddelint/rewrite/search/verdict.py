@@ -30,6 +30,7 @@ _VARIES = {
 _TOLD = (
     *("sign of zero", "side effect", "warning", _MEETING, _ZEROS, "shared memory", "generators' state", _POISONED),
     "type of a number",
+    "count in a tensor",
     *_VARIES,
 )
 """What refutes no rewrite, and keeps each from being safe."""

@@ -1,0 +1,89 @@
+"""DDE413: what a module counts in Python, call by call: what is compiled of it is for one count."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from ddelint.nouns.diagnostics import Question, Span
+from ddelint.nouns.protocol import COUNTED
+from ddelint.sources.source import SourceFile
+from ddelint.trace import overlay
+from ddelint.trace.provenance import Paths
+from ddelint.verify.calls import module_of
+from ddelint.verify.frozen import Constant
+from ddelint.verify.program import Program
+from ddelint.verify.references import Reference
+
+
+def counted_questions(program: Program, references: Sequence[Reference]) -> tuple[Question, ...]:
+    """Each number that a call of the original has changed, and that an attribute still counts in Python.
+
+    Dynamo guards on an integer of a module by its value (torch/_dynamo/variables/builder.py: `wrap_literal`, while
+    `allow_unspec_int_on_nn_module` is off), so that it compiles for each count; torch.export runs the count while
+    tracing, and what it exports does not.
+    """
+    module = module_of(program.entry.build())
+    if module is None:
+        return ()
+    paths = Paths(program.options.paths)
+    found = (_question(module, name, paths) for name in _numbers_changed(references))
+    return tuple(question for question in found if question is not None)
+
+
+def _numbers_changed(references: Sequence[Reference]) -> list[str]:
+    """The attributes, by their way from the module, that hold another integer after a declared call."""
+    effects = [reference.first.effects for reference in references if reference.sample.declared]
+    changed = {
+        name: None
+        for of_one in effects
+        for name, value in of_one.items()
+        if isinstance(value, Constant) and type(value.value) is int
+    }
+    return list(changed)
+
+
+def _question(module: torch.nn.Module, name: str, paths: Paths) -> Question | None:
+    """Asked where the count goes up, in a file of `paths`."""
+    owner, _, attribute = name.rpartition(".")
+    try:
+        counts = module.get_submodule(owner)
+    except AttributeError:  # `global SEEN`, or gone from the rewritten program
+        return None
+    if type(vars(counts).get(attribute)) is not int:
+        return None
+    place = next(_places(type(counts), attribute, paths), None)
+    if place is None:
+        return None
+    source, span = place
+    said = source.segment(span)
+    return Question(span, COUNTED, said, said, asks=("compile",), detail=f"{said} is another number in each call")
+
+
+def _places(kind: type, attribute: str, paths: Paths) -> Iterator[tuple[SourceFile, Span]]:
+    """Where methods of a class add to an attribute of `self`, its own ones first."""
+    for cls in kind.__mro__:
+        try:
+            filename = inspect.getsourcefile(cls)
+        except TypeError:  # of no file
+            continue
+        if filename is None or filename not in paths:
+            continue
+        source = SourceFile(filename, overlay.text_of(filename))
+        for definition in ast.walk(source.tree):
+            if isinstance(definition, ast.ClassDef) and definition.name == cls.__name__:
+                yield from ((source, source.span(target)) for target in _counts(definition, attribute))
+
+
+def _counts(definition: ast.ClassDef, attribute: str) -> Iterator[ast.Attribute]:
+    for node in ast.walk(definition):
+        match node:
+            case ast.AugAssign(target=ast.Attribute(value=ast.Name(id="self"), attr=name) as target):
+                if name == attribute:
+                    yield target
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name) as target], value=value):
+                if name == attribute and ast.unparse(target) in (ast.unparse(n) for n in ast.walk(value)):
+                    yield target

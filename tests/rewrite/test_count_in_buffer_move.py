@@ -1,0 +1,63 @@
+"""count_in_buffer: a number that a module counts in Python becomes a buffer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from control_flow import context_of, load, rewritten
+
+HEAD = "import torch\n\n\nclass Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+COUNTS = "    def forward(self, x):\n        self.steps += 1\n        return x * self.steps\n"
+BUFFER = 'self.register_buffer("steps", torch.tensor({first}), persistent=False)'
+
+
+def counted(text: str, asking: str = "self.steps") -> list[str]:
+    context = context_of(text, asking, code="DDE413", occurrence=text[: text.index("def forward")].count(asking))
+    return rewritten("count_in_buffer", replace(context, kind="counted"))
+
+
+@pytest.mark.parametrize("first", ["0", "7"])
+@pytest.mark.parametrize("how", ["self.steps = {first}", "self.steps: int = {first}"])
+@pytest.mark.parametrize("counting", ["self.steps += 1", "self.steps = self.steps + 1"])
+def test_the_constructor_makes_a_buffer(first: str, how: str, counting: str) -> None:
+    body = COUNTS.replace("self.steps += 1", counting)
+    (new,) = counted(f"{HEAD}        {how.format(first=first)}\n\n{body}")
+    assert new == f"{HEAD}        {BUFFER.format(first=first)}\n\n{body}"
+    module = load(new, "Model")()
+    assert module.steps.item() == int(first)
+    assert module(1).item() == int(first) + 1
+    assert module.state_dict() == {}
+
+
+def test_another_method_that_begins_anew_fills_the_buffer() -> None:
+    reset = "    def reset(self):\n        self.steps = 0\n\n"
+    (new,) = counted(f"{HEAD}        self.steps = 0\n\n{reset}{COUNTS}")
+    assert "        self.steps.fill_(0)\n" in new
+    module = load(new, "Model")()
+    module(1)
+    module.reset()
+    assert module(1).item() == 1
+
+
+@pytest.mark.parametrize(
+    "begins",
+    [
+        "self.steps = start()",
+        "self.steps = None",
+        "self.steps = 0.0",
+        "self.steps = True",
+        "self.other = 0",
+        "pass",
+    ],
+)
+def test_what_does_not_begin_as_a_whole_number_stays(begins: str) -> None:
+    assert counted(f"{HEAD}        {begins}\n\n{COUNTS}") == []
+
+
+def test_only_the_class_that_counts_changes() -> None:
+    other = f"{HEAD.replace('Model', 'Other')}        self.steps = 0\n\n\n".replace("import torch\n\n\n", "")
+    text = HEAD.replace("class Model", f"{other}class Model") + f"        self.steps = 0\n\n{COUNTS}"
+    (new,) = counted(text)
+    assert other in new
+    assert new.count("register_buffer") == 1
