@@ -145,6 +145,7 @@ class Knowledge:
     ranks: frozenset[str]
     cut: frozenset[str]
     wrappers: frozenset[str]
+    made_plain: Mapping[str, str]
     unsafe_gradients: Mapping[str, float]
     overwriting: frozenset[str]
     adding: Mapping[str, bool]
