@@ -339,6 +339,11 @@ class TargetResult:
     """What it raises then for another number among the arguments, mode or setting than before, which eager takes;
     empty: the same."""
 
+    @property
+    def asking(self) -> tuple[Question, ...]:
+        """The questions, but for what a program counts in Python: that stops no front end."""
+        return tuple(question for question in self.questions if question.kind != COUNTED)
+
 
 @dataclass(frozen=True, slots=True)
 class Compilation:

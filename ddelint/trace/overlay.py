@@ -427,10 +427,10 @@ def _captures(function: _Function) -> bool:
 
 
 def _is_setting(statement: ast.stmt) -> bool:
-    """Whether it does nothing but set an option: `torch._dynamo.config.allow_rnn = True`."""
+    """Whether it does nothing but set an option of torch: `torch._dynamo.config.allow_rnn = True`."""
     match statement:
-        case ast.Assign(targets=[ast.Attribute(value=ast.Attribute())], value=ast.Constant()):
-            return True
+        case ast.Assign(targets=[ast.Attribute(value=ast.Attribute(attr="config") as owner)], value=ast.Constant()):
+            return ast.unparse(owner).startswith("torch.")
     return False
 
 

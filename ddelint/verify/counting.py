@@ -10,6 +10,7 @@ import torch
 
 from ddelint.nouns.diagnostics import Question, Span
 from ddelint.nouns.protocol import COUNTED
+from ddelint.sources.counts import adds_to
 from ddelint.sources.source import SourceFile
 from ddelint.trace import overlay
 from ddelint.trace.provenance import Paths
@@ -35,8 +36,12 @@ def counted_questions(program: Program, references: Sequence[Reference]) -> tupl
 
 
 def _numbers_changed(references: Sequence[Reference]) -> list[str]:
-    """The attributes, by their way from the module, that hold another integer after a declared call."""
-    effects = [reference.first.effects for reference in references if reference.sample.declared]
+    """The attributes, by their way from the module, that the second of two calls changes as the first one did.
+
+    What begins anew in each call, or has reached its end, holds what it held.
+    """
+    calls = [reference.calls[1] for reference in references if reference.sample.declared and len(reference.calls) > 1]
+    effects = [call.effects for call in calls if call.returned]
     changed = {
         name: None
         for of_one in effects
@@ -53,7 +58,7 @@ def _question(module: torch.nn.Module, name: str, paths: Paths) -> Question | No
         counts = module.get_submodule(owner)
     except AttributeError:  # `global SEEN`, or gone from the rewritten program
         return None
-    if type(vars(counts).get(attribute)) is not int:
+    if type(getattr(counts, attribute, None)) is not int:
         return None
     place = next(_places(type(counts), attribute, paths), None)
     if place is None:
@@ -81,9 +86,13 @@ def _places(kind: type, attribute: str, paths: Paths) -> Iterator[tuple[SourceFi
 def _counts(definition: ast.ClassDef, attribute: str) -> Iterator[ast.Attribute]:
     for node in ast.walk(definition):
         match node:
-            case ast.AugAssign(target=ast.Attribute(value=ast.Name(id="self"), attr=name) as target):
-                if name == attribute:
-                    yield target
-            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name) as target], value=value):
-                if name == attribute and ast.unparse(target) in (ast.unparse(n) for n in ast.walk(value)):
-                    yield target
+            case ast.AugAssign(target=ast.Attribute() as target):
+                counts = True
+            case ast.Assign(targets=[ast.Attribute() as target], value=value):
+                counts = adds_to(target, value)
+            case ast.AnnAssign(target=ast.Attribute() as target, value=ast.expr() as value):
+                counts = adds_to(target, value)
+            case _:
+                continue
+        if counts and ast.unparse(target) == f"self.{attribute}":
+            yield target

@@ -11,7 +11,6 @@ import functools
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import torch
@@ -26,7 +25,7 @@ _CHANCE = 0.5
 def with_dropout(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     """The same input in train(), where chances of zero are one half; nothing for a program that has none."""
     if isinstance(program, torch.nn.Module) and any(True for _ in _zero_chances(program)):
-        yield partial(_dropping)
+        yield _dropping
 
 
 def _dropping(sample: Sample) -> Sample:

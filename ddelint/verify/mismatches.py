@@ -233,8 +233,8 @@ def _effect_differences(
             yield Difference(aspect, name, *((unchanged, changed) if one is None else (changed, unchanged)))
             continue
         for found in differences(one, other, tolerance, noise=noise):
-            aspect = COUNT if found.aspect == AS_TENSOR else aspect
-            yield Difference(aspect, name, f"{reported}: {found.expected}", f"{reported}: {found.got}")
+            kind = COUNT if found.aspect == AS_TENSOR and not found.place else aspect
+            yield Difference(kind, name, f"{reported}: {found.expected}", f"{reported}: {found.got}")
 
 
 def _agree(one: Frozen | None, other: Frozen | None, tolerance: Tolerance, noise: Noise) -> bool:

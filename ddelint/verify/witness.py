@@ -139,7 +139,7 @@ class Witness:
                 answer: Moved | None = carried.read(data)
                 if answer is None:
                     self._given_up.add(kind)
-                elif self._remembered is not None:
+                elif answer and self._remembered is not None:
                     self._remembered.keep((reference, what), data)
                 return answer or ()
         except (OSError, EOFError, pickle.PickleError, AttributeError, ImportError):

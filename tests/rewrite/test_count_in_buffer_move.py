@@ -17,7 +17,7 @@ def counted(text: str, asking: str = "self.steps") -> list[str]:
     return rewritten("count_in_buffer", replace(context, kind="counted"))
 
 
-@pytest.mark.parametrize("first", ["0", "7"])
+@pytest.mark.parametrize("first", ["0", "7", "-1"])
 @pytest.mark.parametrize("how", ["self.steps = {first}", "self.steps: int = {first}"])
 @pytest.mark.parametrize("counting", ["self.steps += 1", "self.steps = self.steps + 1"])
 def test_the_constructor_makes_a_buffer(first: str, how: str, counting: str) -> None:
@@ -48,6 +48,8 @@ def test_another_method_that_begins_anew_fills_the_buffer() -> None:
         "self.steps = 0.0",
         "self.steps = True",
         "self.other = 0",
+        "self.steps = self.other = 0",
+        "self.steps, self.other = 0, 1",
         "pass",
     ],
 )
@@ -61,3 +63,22 @@ def test_only_the_class_that_counts_changes() -> None:
     (new,) = counted(text)
     assert other in new
     assert new.count("register_buffer") == 1
+
+
+@pytest.mark.parametrize(
+    "further",
+    [
+        "    def reset(self):\n        self.steps = self.other = 0\n\n",
+        "    def reset(self):\n        self.steps, self.other = 0, 1\n\n",
+        "    def reset(self):\n        del self.steps\n\n",
+        "    def copied(self, other):\n        other.steps = 0\n\n",
+        "    def wrapped(self):\n        self.steps = self.steps + 1 if self.steps < 99 else 0\n\n",
+    ],
+)
+def test_where_it_is_stored_otherwise_nothing_is_offered(further: str) -> None:
+    assert counted(f"{HEAD}        self.steps = 0\n\n{further}{COUNTS}") == []
+
+
+def test_an_heir_that_begins_anew_is_asked_for_too() -> None:
+    heir = "\n\nclass Heir(Model):\n    def reset(self):\n        self.steps = 0\n"
+    assert counted(f"{HEAD}        self.steps = 0\n\n{COUNTS}{heir}") == []

@@ -141,11 +141,17 @@ def test_additions(load: Callable[..., Any]) -> None:
 
 def test_an_option_of_another_module_is_set_without_importing_anew(load: Callable[..., Any]) -> None:
     module = load(SOURCE)
-    options = SimpleNamespace(inner=SimpleNamespace(allowed=False))
-    module.options = options
-    text = SOURCE.replace("LIMIT = 3", "LIMIT = 3\noptions.inner.allowed = True")
+    config = SimpleNamespace(allowed=False)
+    module.torch = SimpleNamespace(part=SimpleNamespace(config=config))
+    text = SOURCE.replace("LIMIT = 3", "LIMIT = 3\ntorch.part.config.allowed = True")
     assert overlay.install({module.__file__: text}) == "swap"
-    assert options.inner.allowed
+    assert config.allowed
+
+
+def test_what_else_is_set_may_be_read_by_what_follows(load: Callable[..., Any]) -> None:
+    module = load(SOURCE)
+    text = SOURCE.replace("LIMIT = 3", "math.inner.pi = 3\nLIMIT = 3")
+    assert overlay.install({module.__file__: text}) == "fresh"
 
 
 def test_an_added_class_and_what_completes_an_added_operator(load: Callable[..., Any]) -> None:

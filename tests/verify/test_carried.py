@@ -69,3 +69,12 @@ def test_an_answer_that_was_not_written_to_its_end_is_none() -> None:
     os.ftruncate(remembered._file.fileno(), os.fstat(remembered._file.fileno()).st_size - 1)
     assert remembered.find("cut") is None
     assert remembered.find("whole") == b"answer"
+
+
+def test_an_answer_that_was_cut_is_not_completed_by_the_next() -> None:
+    remembered = Remembered()
+    remembered.keep("cut", b"answer")
+    size = os.fstat(remembered._file.fileno()).st_size
+    os.ftruncate(remembered._file.fileno(), size - 1)
+    remembered.keep("next", b"whole")
+    assert remembered.find("cut") is None

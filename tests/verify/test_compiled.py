@@ -615,6 +615,9 @@ COUNTING = """
         ("torch.tensor(0)", "self.calls = self.calls + 1", ""),
         ("False", "self.calls = True", ""),
         ("0", "self.calls = int(x.shape[0])", ""),
+        ("0", "self.calls = 0; self.calls += 1", ""),
+        ("0", "self.calls = max(self.calls, 5)", ""),
+        ("0", "self.calls: int = (self.calls + 1) % 5", "counted self.calls"),
     ],
 )
 def test_what_is_counted_in_python(

@@ -9,6 +9,7 @@ from typing import Any
 from ddelint.nouns.protocol import COUNTED
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
+from ddelint.sources.counts import adds_to
 
 _BUFFER = "self.register_buffer({name}, torch.tensor({first}), persistent=False)"
 _SET = "{buffer}.fill_({value})"
@@ -18,25 +19,27 @@ _SET = "{buffer}.fill_({value})"
 def count_in_buffer(context: Context) -> Iterator[Rewrite]:
     """`self.steps = 0` in a constructor → `self.register_buffer("steps", torch.tensor(0), persistent=False)`.
 
-    What adds to it stays as it is; where another method sets it to a number, that is filled in. Where anything else is
-    stored there, nothing is offered: a module refuses what is no tensor in a buffer's place.
+    What adds to it stays as it is; where another method sets it to a number, that is filled in. Where the file stores
+    or deletes it in any other way, nothing is offered: a module refuses what is no tensor in a buffer's place.
     """
-    target, write = context.site.node, context.write
+    target, source, write = context.site.node, context.site.source, context.write
     definition = _class_around(context)
     if context.kind != COUNTED or definition is None or not isinstance(target, ast.Attribute):
         return
     changes: dict[ast.AST, Any] = {}
+    known: set[ast.AST] = set()
     begins = False
-    for method in definition.body:
-        for statement, value in _stores(method, target):
-            if not (isinstance(value, ast.Constant) and type(value.value) is int):
-                return
-            if isinstance(method, ast.FunctionDef) and method.name == "__init__":
+    for method in (method for method in definition.body if isinstance(method, ast.FunctionDef)):
+        for statement, place, value in _stores(method, target):
+            known.add(place)
+            if value is None:
+                continue
+            if method.name == "__init__":
                 changes[statement] = write.lines(_BUFFER, name=write.string(target.attr), first=value)
                 begins = True
             else:
                 changes[statement] = write.lines(_SET, buffer=target, value=value)
-    if begins:
+    if begins and known >= _all_stores(source.tree, definition, target.attr):
         yield restructured(
             f"`self.{target.attr}` is a tensor that the module holds: what is compiled counts on, in one graph",
             changes,
@@ -52,18 +55,48 @@ def _class_around(context: Context) -> ast.ClassDef | None:
     return next((node for node in reversed(classes) if source.span(node).contains(span)), None)
 
 
-def _stores(method: ast.stmt, target: ast.Attribute) -> Iterator[tuple[ast.stmt, ast.expr]]:
-    """The assignments to the attribute, and what each stores, but for those that count on."""
-    attribute = ast.unparse(target)
+def _stores(
+    method: ast.FunctionDef, target: ast.Attribute
+) -> Iterator[tuple[ast.stmt, ast.Attribute, ast.expr | None]]:
+    """The statements that store in the attribute a number, which comes with them, or what is added to it (None)."""
     for statement in ast.walk(method):
+        value: ast.expr | None
         match statement:
-            case ast.Assign(targets=[one], value=value):
-                stored = one, value
-            case ast.AnnAssign(target=one, value=ast.expr() as value):
-                stored = one, value
+            case ast.Assign(targets=[ast.Attribute() as place], value=ast.expr() as stored):
+                value = stored
+            case ast.AnnAssign(target=ast.Attribute() as place, value=ast.expr() as stored):
+                value = stored
+            case ast.AugAssign(target=ast.Attribute() as place):
+                value = None
             case _:
                 continue
-        place, value = stored
-        counts_on = any(ast.unparse(node) == attribute for node in ast.walk(value) if isinstance(node, ast.Attribute))
-        if ast.unparse(place) == attribute and not counts_on:
-            yield statement, value
+        if ast.unparse(place) != ast.unparse(target):
+            continue
+        if value is None or adds_to(place, value):
+            yield statement, place, None
+        elif _is_whole(value):
+            yield statement, place, value
+
+
+def _is_whole(value: ast.expr) -> bool:
+    """Whether it is a whole number, as it is written."""
+    match value:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=number)) | ast.Constant(value=number):
+            return type(number) is int
+    return False
+
+
+def _all_stores(module: ast.Module, definition: ast.ClassDef, attribute: str) -> set[ast.AST]:
+    """Where an attribute of the class's objects may be stored or deleted: on `self` in the class and in its heirs, and
+    on whatever else has another name."""
+    classes = [node for node in ast.walk(module) if isinstance(node, ast.ClassDef)]
+    family = [node for node in classes if node is definition or definition.name in map(ast.unparse, node.bases)]
+    own = {node for member in family for node in ast.walk(member)}
+    return {
+        node
+        for node in ast.walk(module)
+        if isinstance(node, ast.Attribute)
+        and node.attr == attribute
+        and isinstance(node.ctx, (ast.Store, ast.Del))
+        and (node in own or ast.unparse(node.value) != "self")
+    }

@@ -30,6 +30,7 @@ _SUSPICION = (Claim.GENERAL_PATH, Claim.RESTRUCTURED, Claim.EQUIVALENT)
 _WITHOUT_FLAGS = "torch.compile needs `fullgraph=True`, or what captures reads, with it; where it may break the graph,"
 _OTHERWISE = "torch.compile fails with it for another argument, mode or setting"
 _REFUSES = "refuses inputs that eager takes"
+SEES_THE_FIRST_CALL = "what is traced sees the first call alone"
 _BACKWARD = "the backward pass fails where it is compiled"
 
 
@@ -338,7 +339,7 @@ class Judging:
             return False
         again = self._asking.prover.compile(state.history.overlay, ("compile",), self._asking.samples, "eager")
         # inputs of ours that it refuses speak against no fix, here as above
-        passed = all(not (r.error or r.questions or any(m.speaks_against for m in r.mismatches)) for r in again.results)
+        passed = all(not (r.error or r.asking or any(m.speaks_against for m in r.mismatches)) for r in again.results)
         return again.failure is None and passed and not any(m.speaks_against for m in again.mismatches)
 
 
@@ -357,7 +358,7 @@ def fails_whatever_is_given(compilation: Compilation | None) -> bool:
 
 
 def counts_in_python(compilation: Compilation | None) -> bool:
-    """Whether a program counts its calls in Python, so that calls in a row part with eager, whatever is rewritten."""
+    """Whether a program counts its calls in Python: where the count decides, calls in a row part with eager."""
     results = compilation.results if compilation is not None else ()
     return any(question.kind == COUNTED for result in results for question in result.questions)
 
@@ -402,7 +403,7 @@ def _parting_in_a_row(safe: State, run: State) -> tuple[Step, str] | None:
     for result in run.compilation.results if run.compilation is not None and suspects else ():
         for mismatch in result.mismatches:
             if mismatch.in_a_row:
-                return suspects[0], f"what is traced sees the first call alone: {verdict.described(mismatch)}"
+                return suspects[0], f"{SEES_THE_FIRST_CALL}: {verdict.described(mismatch)}"
     return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ddelint.nouns.protocol import Compilation
+from ddelint.nouns.protocol import COUNTED, Compilation
 from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
@@ -92,8 +92,8 @@ class Needed:
         return self._asking.asks_anything(history)
 
     def _is_missed(self, step: Step, history: History) -> bool:
-        """Whether a trace or a front end asks without a step."""
-        if self._asking.asks_anything(history):
+        """Whether a trace or a front end asks without a step; what is counted in Python stops neither."""
+        if step.key.kind == COUNTED or self._asking.asks_anything(history):
             return True
         # what Inductor alone has asked is not asked by what comes before it
         asked = (self._asking.compile, *([self._asking.lower] if "inductor" in step.diagnostic.asks else []))

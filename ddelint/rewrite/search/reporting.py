@@ -169,7 +169,7 @@ def _passed(result: TargetResult, refuting: Sequence[Mismatch], compilation: Com
     """Whether a target takes the program, and gives what eager gives."""
     if result.target == "compile" and GENERATED_CODE_DIFFERS in compilation.notes:
         refuting = [mismatch for mismatch in refuting if mismatch.declared]
-    return not (result.error or result.questions or refuting)
+    return not (result.error or result.asking or refuting)
 
 
 def _evidence(

@@ -19,7 +19,7 @@ from ddelint.rewrite.search.comparisons import Wanted
 from ddelint.rewrite.search.graph_breaks import with_graph_breaks
 from ddelint.rewrite.search.history import History, fix_edits
 from ddelint.rewrite.search.in_the_way import InTheWay
-from ddelint.rewrite.search.judging import Judging, counts_in_python, fails_whatever_is_given
+from ddelint.rewrite.search.judging import SEES_THE_FIRST_CALL, Judging, counts_in_python, fails_whatever_is_given
 from ddelint.rewrite.search.last_resort import with_refused_regions
 from ddelint.rewrite.search.needed import Needed
 from ddelint.rewrite.search.phases import NOBODY, Listener, Phase
@@ -119,7 +119,7 @@ class Search:
                 wrong = wrong or self._doubted(safe, everything)
             late = self._seconds_left() <= 0 or attempt + 1 >= MOST_RESTARTS
             late = late or fails_whatever_is_given(everything.compilation)
-            late = late or any(map(counts_in_python, (safe.compilation, everything.compilation)))
+            late = late or self._counts_decide(safe, everything, wrong)
             if wrong and late and (relabelled := self._called_unsafe(safe, everything, wrong)) is not None:
                 safe, everything = relabelled
                 everything, wrong = self._compiled(everything)
@@ -212,7 +212,9 @@ class Search:
         everything = self._phase.run(going_on(safe), allow_unsafe=True)
         everything = self._with_nothing_in_the_way(everything, allow_unsafe=True)
         gone = [step for step in safe.steps if self._trying.ban_on(step.key, step.candidate)]
-        return without(safe, gone) if gone else safe, self._outlined(everything)
+        if gone:
+            safe = replace(without(safe, gone), others=safe.others, tried=safe.tried)
+        return safe, self._outlined(everything)
 
     def _with_nothing_in_the_way(self, state: State, *, allow_unsafe: bool) -> State:
         """The fixes without those that keep others from being found, and what is found in their place."""
@@ -222,7 +224,11 @@ class Search:
             step = self._in_the_way.of(state)
             if step is None:
                 break
-            state = self._phase.run(without(state, [step]), allow_unsafe=allow_unsafe)
+            cleared = self._phase.run(without(state, [step]), allow_unsafe=allow_unsafe)
+            if len(cleared.given_up) >= len(state.given_up):  # what was freed fails elsewhere, or this has no other fix
+                self._trying.allow(step)
+                break
+            state = cleared
         return state
 
     def _held_by_all_samples(self, safe: State) -> State:
@@ -307,6 +313,13 @@ class Search:
         step, reason = doubt
         self._trying.doubted[known_as(step.key, step.candidate)] = reason
         return [step]
+
+    def _counts_decide(self, safe: State, everything: State, wrong: Sequence[Step]) -> bool:
+        """Whether all that is doubted parts in a row where the program counts in Python: so would whatever is tried."""
+        if not any(map(counts_in_python, (safe.compilation, everything.compilation))):
+            return False
+        reasons = [self._trying.doubted.get(known_as(step.key, step.candidate), "") for step in wrong]
+        return bool(wrong) and all(reason.startswith(SEES_THE_FIRST_CALL) for reason in reasons)
 
     def _compiled(self, state: State) -> tuple[State, list[Step]]:
         """The state with its verification; and the fix that this refutes, which is not tried again."""

@@ -374,6 +374,13 @@ class Trying:
         refusal = Refusal(step.candidate.move, step.candidate.message, reason)
         self.refused[step.key] = (*self.refused.get(step.key, ()), refusal)
 
+    def allow(self, step: Step) -> None:
+        """Take a ban back, as if it had never been."""
+        self.banned.pop(known_as(step.key, step.candidate), None)
+        if step.candidate.side is not None:
+            self._banned_sides.pop((step.key, step.candidate.side), None)
+        self.refused[step.key] = self.refused[step.key][:-1]
+
     def _is_suspect(self, key: Key) -> bool:
         """Whether a candidate at the place looked right on a few inputs before, and was not on all.
 
