@@ -1199,6 +1199,41 @@ def test_what_was_refuted_beside_a_wrong_fix_is_tried_again_without_it(
     assert all(diagnostic.fix is not None for diagnostic in outcome.diagnostics)
 
 
+def test_a_fix_that_was_taken_back_for_nothing_is_put_back(moves: pytest.MonkeyPatch) -> None:
+    """What it was in the way of holds without it on the one input that showed that, and fails on another."""
+
+    def only(context: Context) -> Iterator[Candidate]:
+        if "n >" in context.site.source.segment(context.site.span):
+            (found,) = replacing(SHORTCUT, Claim.GENERAL_PATH, "TAKEN({test})")(context)  # type: ignore[operator]
+            yield replace(found, side=False)
+
+    def wrong(context: Context) -> Iterator[Candidate]:
+        if "m >" in context.site.source.segment(context.site.span):
+            yield from replacing(MERGE, Claim.RESTRUCTURED, "wrong({test})")(context)  # type: ignore[operator]
+
+    moves.setitem(MOVES, SHORTCUT, only)
+    moves.setitem(MOVES, MERGE, wrong)
+
+    class Hiding(Prover):
+        looked = False
+
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            found, text = super().compare(*asked, **options), asked[0].get(NAME, "")
+            alone = "wrong" in text and "TAKEN" not in text
+            self.looked |= alone and bool(options.get("only"))
+            if "wrong" in text and not (alone and options.get("only")):
+                seed = "seed 1" if alone else "seed 0"
+                bad = Mismatch(seed, True, "traced path", "value", "0.0", "nan", base=seed)
+                return replace(found, equal=False, mismatches=(bad,))
+            return found
+
+    prover = Hiding()
+    outcome = search(prover)
+    assert prover.looked
+    assert "TAKEN(n > 4)" in outcome.everything.current(NAME).text
+    assert [diagnostic.fix is not None for diagnostic in outcome.diagnostics] == [True, False]
+
+
 @pytest.mark.parametrize(("moved", "kept"), [("x + 1", True), ("fresh(x)", False)])
 def test_what_only_gradients_ask_of_code_that_was_there_is_a_question_of_its_own(
     moves: pytest.MonkeyPatch, moved: str, kept: bool
