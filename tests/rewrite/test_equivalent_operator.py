@@ -38,7 +38,7 @@ def offered(call: str) -> list[str]:
         ("torch.take_along_dim(x, x, dim=1)", f"x.gather(1, x) {BESIDE} torch.take_along_dim(x, x, dim=1)"),
         (
             "torch.cdist(x + 1, x2=x)",
-            "torch.cdist(torch.nn.functional.pad(x + 1, (0, 0, 0, 1)), torch.nn.functional.pad(x, (0, 0, 0, 1)))"
+            "torch.cdist(torch.nn.functional.pad(x + 1, (0, 0, 0, 1)), torch.nn.functional.pad(x, (0, 0, 0, 1)),)"
             f"[..., :-1, :-1] {BESIDE} torch.cdist(x + 1, x2=x)",
         ),
         (

@@ -75,3 +75,22 @@ def test_what_is_no_ring_is_left_alone(old: str, new: str) -> None:
     text = HEAD + body.replace(old, new) + "    return ring, marks, n\n"
     assert old not in text
     assert candidates("wrapping_store", context_of(text, test, TYPES)) == []
+
+
+WHOLE = "    if i + 4 <= 6:\n        ring[i : i + 4] = v\n    else:\n"
+PARTS = "        ring[i:] = v[: 6 - i]\n        ring[: i - 2] = v[6 - i :]\n"
+
+
+@pytest.mark.parametrize(
+    ("whole", "parts"),
+    [
+        (WHOLE, PARTS.replace("v[: 6 - i]", "v[i - 2 :]").replace("v[6 - i :]", "v[: i - 2]")),
+        (WHOLE, PARTS.replace("v[: 6 - i]", "v[0]")),
+        (WHOLE, PARTS.replace("v[6 - i :]", "v[5 - i :]")),
+        (WHOLE, PARTS.replace("v[6 - i :]", "v[:, 0]")),
+        (WHOLE.replace("= v", "= torch.rand(4, 2)"), PARTS.replace("v[", "torch.rand(4, 2)[")),
+        (WHOLE.replace("        ring", "        v = v * 2\n        ring"), PARTS),
+    ],
+)
+def test_what_is_not_the_same_rows_in_two_parts_stays(whole: str, parts: str) -> None:
+    assert candidates("wrapping_store", context_of(f"{HEAD}{whole}{parts}{END}", "i + 4 <= 6", TYPES)) == []

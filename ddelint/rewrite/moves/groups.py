@@ -92,8 +92,10 @@ def _distinct_groups(context: Context, loop: ast.For, name: str) -> Iterator[Rew
     }
     either[listed] = write.either(groups, listed)
     message = "while compiling, loop over all that the container holds; eager keeps to those that were chosen"
-    yield Rewrite(message, either, Claim.GENERAL_PATH, (_COST_COMPILED,))
-    if Kinds(context).dtype(ids).startswith("int"):
+    dtype = Kinds(context).dtype(ids)
+    if not dtype or "int" in dtype:
+        yield Rewrite(message, either, Claim.GENERAL_PATH, (_COST_COMPILED,))
+    if dtype.startswith("int"):
         check = write.while_compiling(write.lines("torch._check(({ids} >= 0).all().item())", ids=ids))
         yield Rewrite(message, {**either, loop: [*check, loop]}, Claim.GENERAL_PATH, (_COST_COMPILED, _REFUSED))
     if numbers or names_read(ids) & names_written(*loop.body):

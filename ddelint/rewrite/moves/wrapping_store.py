@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.kinds import Kinds
-from ddelint.rewrite.reading.names import asks_compiling, fresh_name, is_pure, is_whole_slice
+from ddelint.rewrite.reading.names import (
+    asks_compiling,
+    draws_random,
+    fresh_name,
+    is_pure,
+    is_whole_slice,
+    names_read,
+    names_written,
+)
 from ddelint.rewrite.reading.regions import live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, Statements, restructured, rewriting
 from ddelint.sources.sites import Role
@@ -26,6 +34,7 @@ class _Store:
     indices: Sequence[ast.expr]
     dimension: int
     lower: ast.expr | None
+    upper: ast.expr | None
     value: ast.expr
 
     @property
@@ -44,7 +53,7 @@ def wrapping_store(context: Context) -> Iterator[Rewrite]:
         return
     for whole, parted in ((statement.body, statement.orelse), (statement.orelse, statement.body)):
         stores, parts = _stores(context, whole), _stores(context, parted)
-        if stores and _go_on(stores, parts):
+        if stores and _go_on(stores, parts) and not _reads_its_own(whole, stores):
             lines = write.beside(_lines(context, stores), [statement])
             yield restructured(_MESSAGE, {statement: lines}, decisions=(statement.test,), preferred=True)
             return
@@ -55,7 +64,7 @@ def _stores(context: Context, arm: Sequence[ast.stmt]) -> list[_Store]:
     found: list[_Store] = []
     for statement in arm:
         match statement:
-            case ast.Assign(targets=[ast.Subscript(value=base, slice=index)], value=value) if is_pure(base):
+            case ast.Assign(targets=[ast.Subscript(value=base, slice=index)], value=value) if _are_pure(base, value):
                 indices = index.elts if isinstance(index, ast.Tuple) else [index]
                 parts = [
                     n for n, part in enumerate(indices) if isinstance(part, ast.Slice) and not is_whole_slice(part)
@@ -67,13 +76,24 @@ def _stores(context: Context, arm: Sequence[ast.stmt]) -> list[_Store]:
                 assert isinstance(moving, ast.Slice)
                 if moving.step is not None:
                     return []
-                found.append(_Store(base, indices, parts[0], moving.lower, value))
+                found.append(_Store(base, indices, parts[0], moving.lower, moving.upper, value))
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_pure(value):
                 if name in live_behind(context.site.source, context.site.statement):
                     return []
             case _:
                 return []
     return found
+
+
+def _reads_its_own(arm: Sequence[ast.stmt], stores: Sequence[_Store]) -> bool:
+    """Whether what an arm stores, or where, has a name that the arm gives: it is not there without the arm."""
+    parts = [part for store in stores for part in (store.base, store.lower, store.value) if part is not None]
+    return any(names_written(*arm) & names_read(part) for part in parts)
+
+
+def _are_pure(*parts: ast.expr) -> bool:
+    """Whether parts may stand more than once, or once less."""
+    return all(is_pure(part) and not draws_random(part) for part in parts)
 
 
 def _go_on(stores: Sequence[_Store], parts: Sequence[_Store]) -> bool:
@@ -86,17 +106,34 @@ def _goes_on(store: _Store, parts: Sequence[_Store]) -> bool:
     """Whether two stores are one in two parts: from where it begins, and from the ring's beginning on."""
     if len(parts) != 2 or store.lower is None or any(part.dimension != store.dimension for part in parts):
         return False
-    begins = [part.lower is None or ast.unparse(part.lower) == "0" for part in parts]
-    same = [part.lower is not None and ast.dump(part.lower) == ast.dump(store.lower) for part in parts]
-    return sorted(begins) == sorted(same) == [False, True] and all(_is_part_of(part, store) for part in parts)
+    if any(part.lower is not None and ast.dump(part.lower) == ast.dump(store.lower) for part in parts[1:]):
+        parts = parts[::-1]
+    first, second = parts
+    begins = second.lower is None or ast.unparse(second.lower) == "0"
+    if not begins or first.lower is None or ast.dump(first.lower) != ast.dump(store.lower):
+        return False
+    until, since = _part_of(first, store), _part_of(second, store)
+    return until is not None and since is not None and _is_cut(until, since)
 
 
-def _is_part_of(part: _Store, store: _Store) -> bool:
-    """Whether what is stored there are rows of the whole."""
+def _part_of(part: _Store, store: _Store) -> ast.Slice | None:
+    """The rows of the whole that are stored there."""
     match part.value:
-        case ast.Subscript(value=value):
-            return ast.dump(value) == ast.dump(store.value)
-    return False
+        case ast.Subscript(value=value, slice=index) if ast.dump(value) == ast.dump(store.value):
+            indices = index.elts if isinstance(index, ast.Tuple) else [index]
+            moving = [index for index in indices if not is_whole_slice(index)]
+            others = indices[: store.dimension]
+            if len(moving) == 1 and all(map(is_whole_slice, others)) and indices.index(moving[0]) == store.dimension:
+                return moving[0] if isinstance(moving[0], ast.Slice) and moving[0].step is None else None
+    return None
+
+
+def _is_cut(until: ast.Slice, since: ast.Slice) -> bool:
+    """Whether two slices are what lies in front of a place, and what lies behind it."""
+    begins = until.lower is None or ast.unparse(until.lower) == "0"
+    if not begins or until.upper is None or since.lower is None or since.upper is not None:
+        return False
+    return ast.dump(until.upper) == ast.dump(since.lower)
 
 
 def _lines(context: Context, stores: Sequence[_Store]) -> Statements:
@@ -113,9 +150,7 @@ def _lines(context: Context, stores: Sequence[_Store]) -> Statements:
             names[told] = write.expression(fresh_name(context.site.source, base))
             template = "(torch.arange({}, device={}.device) + {}) % {}"
             lines.append(write.assigned(names[told], write.expr(template, count, store.base, store.lower or 0, size)))
-        value: Expr = write.expression(store.value)
-        if not kinds.dtype(store.base) or kinds.dtype(store.base) != kinds.dtype(store.value):
-            value = write.expr("{}.to({}.dtype)", value, store.base)
+        value = write.expr("{}.to({}.dtype)", store.value, store.base)
         place = write.expr(_PLACES[store.dimension], store.base, names[told])
         lines.append(write.lines("{place} = {value}", place=place, value=value))
     return [line for group in lines for line in group]
@@ -124,4 +159,5 @@ def _lines(context: Context, stores: Sequence[_Store]) -> Statements:
 def _size(kinds: Kinds, node: ast.expr, store: _Store) -> str:
     """How long a tensor is where a store moves; its own text where nothing says."""
     shape = kinds.shape(node)
-    return shape[store.dimension] if shape is not None and len(shape) > store.dimension else ast.unparse(node)
+    size = shape[store.dimension] if shape is not None and len(shape) > store.dimension else "?"
+    return ast.unparse(node) if size == "?" else size

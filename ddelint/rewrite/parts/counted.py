@@ -6,55 +6,65 @@ What is asked behind such a count, in the same test, reads elements that may not
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
 from ddelint.rewrite.reading.kinds import Kind, Kinds, tensor_argument
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
-from ddelint.rewrite.reading.polarity import general_side, least_behind
+from ddelint.rewrite.reading.polarity import least_where
 from ddelint.rewrite.writing.rewrites import Expr
 
 _MOST_ROWS = 8
 
 
 def rows_behind(test: ast.expr, answer: bool) -> dict[str, int]:
-    """How many rows tensors have at least where a test comes to `answer`, as far as the text says."""
-    return dict(counted(test, rows_of)) if general_side(test) is answer else {}
+    """How many rows tensors have at least where a test comes to `answer`, as far as the text says.
+
+    Several elements may be of one row.
+    """
+    some = ((name, 1) for name, _ in counted(test, rows_of, answer))
+    return _most_of_each([*some, *counted(test, _by_length, answer)])
 
 
-def counted(test: ast.expr, counted_of: Callable[[ast.expr], str]) -> list[tuple[str, int]]:
-    """What a test counts, as `counted_of` reads it, each with how many it lets pass at least on its general side."""
+def _most_of_each(pairs: Sequence[tuple[str, int]]) -> dict[str, int]:
+    """Of several counts of one thing the largest."""
+    return dict(sorted(pairs, key=lambda pair: pair[1]))
+
+
+def counted(test: ast.expr, counted_of: Callable[[ast.expr], str], answer: bool | None) -> list[tuple[str, int]]:
+    """What a test counts, as `counted_of` reads it, each with how many there are at least where it gives `answer`."""
+    if answer is None:
+        return []
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return counted(operand, counted_of)
+            return counted(operand, counted_of, not answer)
         case ast.BoolOp(op=operator, values=values):
-            # where one of several may be of nothing (`if len(a) or len(b):`), eager runs of nothing itself
-            if general_side(test) is isinstance(operator, ast.And):
-                return [pair for value in values for pair in counted(value, counted_of)]
-        case ast.Compare(left=ast.Constant(value=0), ops=[ast.In() | ast.NotIn()], comparators=[right]):
-            if isinstance(right, (ast.Tuple, ast.List, ast.Set)):
+            if answer is isinstance(operator, ast.And):
+                return [pair for value in values for pair in counted(value, counted_of, answer)]
+        case ast.Compare(left=ast.Constant(value=0), ops=[ast.In() | ast.NotIn() as operator], comparators=[right]):
+            if isinstance(right, (ast.Tuple, ast.List, ast.Set)) and answer is isinstance(operator, ast.NotIn):
                 return [(name, 1) for each in right.elts if (name := counted_of(each))]
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            rows = least_behind(operator, integer(right))
-            return [(name, rows) for name in _counted_by(left, counted_of) if 0 < rows <= _MOST_ROWS]
-        case _:
-            return [(name, 1) for name in _counted_by(test, counted_of)]
+            rows = least_where(operator, integer(right), answer)
+            return [(name, min(rows, most)) for name, most in _counted_by(left, counted_of) if 0 < rows <= _MOST_ROWS]
+        case _ if answer:
+            return [(name, 1) for name, _ in _counted_by(test, counted_of)]
     return []
 
 
-def _counted_by(number: ast.expr, counted_of: Callable[[ast.expr], str]) -> Iterator[str]:
-    """What a number counts: the least of several (`min(len(a), len(b))`) counts all of them, and so does a product."""
+def _counted_by(number: ast.expr, counted_of: Callable[[ast.expr], str]) -> Iterator[tuple[str, int]]:
+    """What a number counts, and up to how many of each it says: of a product only that there is one."""
     match number:
         case ast.Call(args=[_, _, *_] as numbers) if called(number) in knowledge().least:
             for each in numbers:
                 yield from _counted_by(each, counted_of)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            yield from _counted_by(left, counted_of)
-            yield from _counted_by(right, counted_of)
+            for each in (left, right):
+                yield from ((name, 1) for name, _ in _counted_by(each, counted_of))
         case _ if name := counted_of(number):
-            yield name
+            yield name, _MOST_ROWS
 
 
 def rows_of(node: ast.expr) -> str:
@@ -68,6 +78,12 @@ def rows_of(node: ast.expr) -> str:
         ):
             return name
     return ""
+
+
+def _by_length(node: ast.expr) -> str:
+    """The same, where rows are counted and not elements."""
+    is_of_elements = isinstance(node, ast.Call) and called(node) in knowledge().element_counts
+    return "" if is_of_elements else rows_of(node)
 
 
 def elements_behind(context: Context, node: ast.expr, rows: Mapping[str, int]) -> dict[ast.AST, Expr]:

@@ -7,6 +7,7 @@ import ast
 from ddelint.rewrite.reading.around import is_tensor, number_kind, number_of
 from ddelint.rewrite.reading.kinds import Kinds, definition
 from ddelint.rewrite.reading.names import bindings, is_pure, names_read
+from ddelint.rewrite.reading.regions import changed_in_place
 from ddelint.rewrite.writing.rewrites import Expr
 
 _SAME_IN_DOUBLES = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -25,7 +26,10 @@ def _read(kinds: Kinds, node: ast.expr, depth: int) -> tuple[ast.expr, Expr] | N
     write, function = kinds.context.write, kinds.context.site.function
     match node:
         case ast.BinOp(left=left, op=operator, right=right) if isinstance(operator, _SAME_IN_DOUBLES):
-            found = {side: _read(kinds, side, depth) for side in (left, right)}
+            # a tensor that computes with others before it is read does so in its own dtype
+            found = {side: None if is_tensor(kinds, side) else _read(kinds, side, depth) for side in (left, right)}
+            if any(is_tensor(kinds, side) for side in found):
+                return None
             read = [each for each in found.values() if each is not None]
             others = [side for side, each in found.items() if each is None]
             plain = all(number_kind(kinds, side) in ("int", "float") and is_pure(side) for side in others)
@@ -43,7 +47,8 @@ def _read(kinds: Kinds, node: ast.expr, depth: int) -> tuple[ast.expr, Expr] | N
             value = definition(kinds.context, name)
             if value is None or function is None or not is_pure(value):
                 return None
-            if any(bindings(function, each) > 1 for each in names_read(value)):
+            names = names_read(value)
+            if any(bindings(function, each) > 1 for each in names) or names & changed_in_place(function.body):
                 return None
             doubles = in_doubles(kinds, value, depth + 1)
             return (node, doubles) if doubles is not None else None

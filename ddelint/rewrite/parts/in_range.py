@@ -9,8 +9,9 @@ import ast
 from collections.abc import Sequence
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.applied import integer
 from ddelint.rewrite.reading.kinds import Kind, Kinds
-from ddelint.rewrite.reading.names import names_read
+from ddelint.rewrite.reading.names import changes_in_place, names_read
 from ddelint.rewrite.writing.rewrites import Expr
 
 _PLACE = "torch.full((1,), {i}, dtype=torch.int64, device={x}.device).remainder({x}.shape[0])"
@@ -31,11 +32,28 @@ def rows_in_range(context: Context, test: ast.expr, path: Sequence[ast.AST]) -> 
         if index is None or not names_read(index) & numbers:
             continue
         if isinstance(node.ctx, ast.Load):
+            if _is_written_to(context, node):
+                continue
             row, zero = write.expr(_ROW, x=node.value, i=index), ast.Constant(0)
             found[node] = write.expr("{}[{}]", row, write.tuple([zero, *rest]) if rest else zero)
-        elif isinstance(node.ctx, ast.Store) and node in decided:
+        elif isinstance(node.ctx, ast.Store) and node in decided and all(map(_is_a_part, rest)):
             found[index] = write.expr(_PLACE, x=node.value, i=index)
     return found
+
+
+def _is_written_to(context: Context, node: ast.Subscript) -> bool:
+    """Whether what is selected is changed in place: a selection by a tensor is a copy."""
+    match context.site.source.parents.get(node):
+        case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()) if value is node:
+            return True
+        case ast.Attribute(attr=attr) if changes_in_place(attr):
+            return True
+    return False
+
+
+def _is_a_part(index: ast.expr) -> bool:
+    """Whether an index keeps its dimension in place, or takes it away, also where the first one is a tensor."""
+    return isinstance(index, ast.Slice) or integer(index) is not None
 
 
 def _index_of(context: Context, node: ast.Subscript) -> tuple[ast.expr | None, Sequence[ast.expr]]:

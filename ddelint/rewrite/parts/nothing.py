@@ -15,7 +15,7 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import Applied, applied, integer, is_plain
 from ddelint.rewrite.parts.empty_lists import put_together_of_nothing
 from ddelint.rewrite.reading.changes_of_calls import run_by_calls
-from ddelint.rewrite.reading.kinds import Kind, Kinds, definition
+from ddelint.rewrite.reading.kinds import Kind, Kinds, definition, own_arguments
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.reading.polarity import general_side, least_behind
@@ -144,8 +144,10 @@ def _are_places(context: Context, node: ast.expr) -> bool:
             case ast.Subscript(value=inner):
                 node = inner
             case ast.Call() if called(node) in knowledge().listings:
-                return True
-            case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in knowledge().same_dtype:
+                return not own_arguments(node)
+            case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in knowledge().keeping_values:
+                if any(isinstance(argument, ast.Attribute) for argument in node.args):  # `view(torch.float64)`
+                    return False
                 node = inner
             case _:
                 return False

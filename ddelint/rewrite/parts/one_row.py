@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.applied import integer
 from ddelint.rewrite.parts.counted import counted, rows_of, zeros_like_rows
 from ddelint.rewrite.reading.around import listed_mask
-from ddelint.rewrite.reading.kinds import reduces_all, tensor_argument
+from ddelint.rewrite.reading.kinds import own_arguments, reduces_all, tensor_argument
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, fresh_name, is_whole_slice, names_written, position
 from ddelint.rewrite.reading.polarity import general_side
@@ -32,7 +33,8 @@ def rows_for_nothing(
     if not statements or len(statements) < len(path):
         return {}, {}
     guarded = _behind_the_count(test)
-    behind = {name: rows for name, rows in counted(test, rows_of) if _is_read([*statements, *guarded], name)}
+    counts = counted(test, rows_of, general_side(test))
+    behind = {name: rows for name, rows in counts if _is_read([*statements, *guarded], name)}
     if not behind:
         return _selected_behind(context, test, statements), {}
     wanted: dict[str, int] = {}
@@ -67,7 +69,7 @@ def _behind_the_count(test: ast.expr) -> list[ast.expr]:
     """`x[0] > t` of `len(x) > 0 and x[0] > t`, of `len(x) == 0 or x[0] > t`: asked only where something is there."""
     match test:
         case ast.BoolOp(op=operator, values=values) if general_side(test) is isinstance(operator, ast.And):
-            counts = [bool(counted(value, rows_of)) for value in values]
+            counts = [bool(counted(value, rows_of, general_side(value))) for value in values]
             first = counts.index(True) if True in counts else len(values)
             return [value for value, is_count in zip(values[first:], counts[first:]) if not is_count]
     return []
@@ -75,7 +77,7 @@ def _behind_the_count(test: ast.expr) -> list[ast.expr]:
 
 def _selected_behind(context: Context, test: ast.expr, statements: Sequence[ast.stmt]) -> dict[ast.AST, Any]:
     """Behind each selection by the mask whose places a test counts, the rows that the test wants."""
-    masks = dict(counted(test, _mask_of))
+    masks = dict(counted(test, _mask_of, general_side(test)))
     changes: dict[ast.AST, Any] = {}
     for statement in statements:
         wanted = {name: masks[by] for name, by in _selected(statement) if by in masks}
@@ -142,9 +144,9 @@ def _listed_in(value: ast.expr) -> ast.expr | None:
         case ast.Subscript(value=inner, slice=ast.Tuple(elts=[rows, ast.Constant()])) if is_whole_slice(rows):
             return _listed_in(inner)
         case ast.Call() if called(value) in knowledge().listings and listed_mask(value) is None:
-            return tensor_argument(value)
-        case ast.Call(func=ast.Attribute(value=inner, attr="flatten" | "reshape" | "squeeze" | "view")):
-            return _listed_in(inner)
+            return tensor_argument(value) if not own_arguments(value) else None
+        case ast.Call(func=ast.Attribute(value=inner, attr=attr), keywords=[]) if attr in knowledge().flattened_by:
+            return _listed_in(inner) if tuple(map(integer, value.args)) in knowledge().flattened_by[attr] else None
     return None
 
 

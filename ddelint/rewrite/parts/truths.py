@@ -112,7 +112,7 @@ class Truths:
         built, rows = [], dict(self.rows)
         for value in values:
             built.append(replace(self, rows=rows).of(value))
-            rows = rows | rows_behind(value, answer)
+            rows = {**rows, **{name: max(n, rows.get(name, 0)) for name, n in rows_behind(value, answer).items()}}
         return built
 
     def _several(self, name: str, several: ast.expr) -> Expr:

@@ -88,6 +88,14 @@ def least_behind(operator: ast.cmpop, bound: int | None) -> int:
     return 0 if bound is None or type(operator) not in _LEAST else bound + _LEAST[type(operator)]
 
 
+def least_where(operator: ast.cmpop, bound: int | None, answer: bool) -> int:
+    """How many there are at least where `n > bound`, `n == bound`, … comes to `answer`; 0 where that isn't known."""
+    if isinstance(operator, (ast.Eq, ast.NotEq)):
+        return int(bound == 0 and answer is isinstance(operator, ast.NotEq))
+    says = answer is isinstance(operator, (ast.Gt, ast.GtE))
+    return least_behind(operator, bound) if says else 0
+
+
 def general_path(context: Context, test: ast.expr, side: bool) -> list[ast.AST]:
     """What runs on the general side: that arm, and the statements that follow."""
     site = context.site

@@ -107,8 +107,10 @@ def test_what_no_tensor_says(test: str) -> None:
 
 COUNTED = [
     "v.numel() and v[0] == 1", "len(v) > 0 and v[-1] > 1", "v.shape[0] == 0 or v.max() < 3", "not (len(v) and v[0])",
-    "v.numel() > 1 and v[1] > v[0]", "v.size(0) != 0 and (v[0] == 1 or v.min() == 2) and n", "n > 2 or len(v) and v[0]",
+    "len(v) > 1 and v[1] > v[0]", "v.size(0) != 0 and (v[0] == 1 or v.min() == 2) and n", "n > 2 or len(v) and v[0]",
     "not v.numel() or v[0] < n or v[-1] == 2", "len(v) >= 2 and v[-2] == v[0]", "not len(r) or r[0, 1] > 1",
+    "len(v) > 1 and v.max() < 0", "v.numel() > 1 and v.max() < 0", "r.numel() > 1 and r.max() < 0",
+    "len(v) * len(r) > 1 and v.max() < 0", "(len(v) > 0 and n < 5) and v.max() < 0", "len(v) > 0 and len(v) > 1 and v[1] < 0",
 ]  # fmt: skip
 
 
@@ -119,7 +121,7 @@ def test_what_is_asked_behind_a_count_raises_for_nothing_neither(test: str) -> N
     predicate = built(test)
     for number in range(24):
         torch.manual_seed(number)
-        v = torch.randint(0, 4, (number % 4,))
+        v = torch.randint(0, 4, (number % 4,)) - number % 3 * 2
         values = {"v": v, "r": torch.stack([v, v.flip(0)], 1), "n": number % 5, "torch": torch}
         found = eval(predicate, values)
         assert found.shape == ()
