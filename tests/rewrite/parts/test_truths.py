@@ -110,7 +110,8 @@ COUNTED = [
     "len(v) > 1 and v[1] > v[0]", "v.size(0) != 0 and (v[0] == 1 or v.min() == 2) and n", "n > 2 or len(v) and v[0]",
     "not v.numel() or v[0] < n or v[-1] == 2", "len(v) >= 2 and v[-2] == v[0]", "not len(r) or r[0, 1] > 1",
     "len(v) > 1 and v.max() < 0", "v.numel() > 1 and v.max() < 0", "r.numel() > 1 and r.max() < 0",
-    "len(v) * len(r) > 1 and v.max() < 0", "(len(v) > 0 and n < 5) and v.max() < 0", "len(v) > 0 and len(v) > 1 and v[1] < 0",
+    "len(v) * len(r) > 1 and v.max() < 0", "(len(v) > 0 and n < 5) and v.max() < 0",
+    "len(v) > 0 and len(v) > 1 and v[1] < 0",
 ]  # fmt: skip
 
 
