@@ -357,7 +357,7 @@ def eager_differences(expected: Sequence[Outcome], rewritten: Program) -> list[s
         else:
             text = difference(first.value, second.value, 1e-5, 1e-6)
             text = text or difference(first.arguments, second.arguments)
-            # a buffer that no checkpoint holds is how a module counts, as a number of Python's was: nobody's state before
+            # a buffer that no checkpoint holds counts for a number of Python, whose state nobody compared either
             held = {k: v for k, v in second.buffers.items() if k in first.buffers or k in second.saved}
             text = text or difference(first.buffers, held)
         if text:
