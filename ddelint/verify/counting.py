@@ -21,17 +21,18 @@ from ddelint.verify.references import Reference
 
 
 def counted_questions(program: Program, references: Sequence[Reference]) -> tuple[Question, ...]:
-    """Each number that a call of the original has changed, and that an attribute still counts in Python.
+    """Each number that calls of the original change one after the other, and that the program still counts in Python.
 
     Dynamo guards on an integer of a module by its value (torch/_dynamo/variables/builder.py: `wrap_literal`, while
     `allow_unspec_int_on_nn_module` is off), so that it compiles for each count; torch.export runs the count while
     tracing, and what it exports does not.
     """
-    module = module_of(program.entry.build())
+    changed = _numbers_changed(references)
+    module = module_of(program.entry.build()) if changed else None
     if module is None:
         return ()
     paths = Paths(program.options.paths)
-    found = (_question(module, name, paths) for name in _numbers_changed(references))
+    found = (_question(module, name, paths) for name in changed)
     return tuple(question for question in found if question is not None)
 
 

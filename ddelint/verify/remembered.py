@@ -24,7 +24,7 @@ class Remembered:
 
     def find(self, question: object) -> bytes | None:
         """The answer to a question, where one was given."""
-        key = _digest(question)
+        key = _key(question)
         if key not in self._places:
             self._look_further()
         begin, length, known = self._places.get(key, (0, 0, b""))
@@ -34,7 +34,7 @@ class Remembered:
     def keep(self, question: object, answer: bytes) -> None:
         """Remember an answer, as long as there is room; one that is written in part is not found."""
         if os.fstat(self._file.fileno()).st_size + len(answer) < _MOST_BYTES:
-            header = _HEADER.pack(_digest(question), _digest(answer), len(answer))
+            header = _HEADER.pack(_key(question), _digest(answer), len(answer))
             with contextlib.suppress(OSError):
                 os.write(self._file.fileno(), header + answer)
 
@@ -51,5 +51,9 @@ class Remembered:
             self._read_to = begin + length
 
 
-def _digest(question: object) -> bytes:
-    return hashlib.blake2b(repr(question).encode(), digest_size=16).digest()
+def _key(question: object) -> bytes:
+    return _digest(repr(question).encode())
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()

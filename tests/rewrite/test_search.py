@@ -111,6 +111,16 @@ def replacing(move: str, claim: Claim, template: str) -> object:
     return propose
 
 
+def where(asked: str, move: object) -> object:
+    """A move for one question alone."""
+
+    def propose(context: Context) -> Iterator[Candidate]:
+        if asked in context.site.source.segment(context.site.span):
+            yield from move(context)  # type: ignore[operator]
+
+    return propose
+
+
 @pytest.fixture
 def moves(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """No move but those that a test sets."""
@@ -1175,12 +1185,8 @@ def test_what_was_refuted_beside_a_wrong_fix_is_tried_again_without_it(
                 (found,) = replacing(SHORTCUT, Claim.GENERAL_PATH, template)(context)  # type: ignore[operator]
                 yield replace(found, side=False if "POISON" in template else None)
 
-    def right(context: Context) -> Iterator[Candidate]:
-        if "m >" in context.site.source.segment(context.site.span):
-            yield from replacing(MERGE, Claim.RESTRUCTURED, "right({test})")(context)  # type: ignore[operator]
-
     moves.setitem(MOVES, SHORTCUT, first_wrong)
-    moves.setitem(MOVES, MERGE, right)
+    moves.setitem(MOVES, MERGE, where("m >", replacing(MERGE, Claim.RESTRUCTURED, "right({test})")))
 
     class Masking(Prover):
         def compare(self, *asked: Any, **options: Any) -> Comparison:
@@ -1207,12 +1213,8 @@ def test_a_fix_that_was_taken_back_for_nothing_is_put_back(moves: pytest.MonkeyP
             (found,) = replacing(SHORTCUT, Claim.GENERAL_PATH, "TAKEN({test})")(context)  # type: ignore[operator]
             yield replace(found, side=False)
 
-    def wrong(context: Context) -> Iterator[Candidate]:
-        if "m >" in context.site.source.segment(context.site.span):
-            yield from replacing(MERGE, Claim.RESTRUCTURED, "wrong({test})")(context)  # type: ignore[operator]
-
     moves.setitem(MOVES, SHORTCUT, only)
-    moves.setitem(MOVES, MERGE, wrong)
+    moves.setitem(MOVES, MERGE, where("m >", replacing(MERGE, Claim.RESTRUCTURED, "wrong({test})")))
 
     class Hiding(Prover):
         looked = False
@@ -1232,6 +1234,35 @@ def test_a_fix_that_was_taken_back_for_nothing_is_put_back(moves: pytest.MonkeyP
     assert prover.looked
     assert "TAKEN(n > 4)" in outcome.everything.current(NAME).text
     assert [diagnostic.fix is not None for diagnostic in outcome.diagnostics] == [True, False]
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_where_a_count_in_python_parts_calls_in_a_row_nothing_else_is_tried(
+    moves: pytest.MonkeyPatch, counts: bool
+) -> None:
+    """Whatever is rewritten, they part: the first fix is called unsafe. Where nothing counts, another may be right."""
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "first({test})"))
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "second({test})"))
+
+    class Counting(Prover):
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            found = super().compile(overlay, targets, samples, backend)
+            if "first" not in overlay.get(NAME, "") and not counts:
+                return found
+            later = Mismatch(
+                "call 3 in a row, seed 2", False, "export", "mutation", "changed", "unchanged", narrower=True
+            )
+            count = Question(Span(NAME, 1, 1, 1, 2), "counted", "self.calls", "self.calls", asks=("compile",))
+            asked = (count,) if counts else ()
+            return replace(
+                found, results=tuple(replace(r, mismatches=(later,), questions=asked) for r in found.results)
+            )
+
+    outcome = search(Counting())
+    text = outcome.everything.current(NAME).text
+    assert ("first(n > 4)" in text, "second(n > 4)" in text) == (counts, not counts)
+    labels = {d.fix.applicability for d in outcome.diagnostics if d.fix is not None and d.code != "DDE413"}
+    assert (Applicability.SAFE in labels) is not counts
 
 
 @pytest.mark.parametrize(("moved", "kept"), [("x + 1", True), ("fresh(x)", False)])

@@ -84,7 +84,7 @@ def _distinct_groups(context: Context, loop: ast.For, name: str) -> Iterator[Rew
     unread: dict[ast.AST, Any] = {statement: [] for statement in unread_definitions(context, [loop.iter])}
     yield restructured(message, {loop.iter: groups, **numbers, **unread}, _COST)
     listed = _only_listed(context, loop.iter)
-    # `int(e)` is of either
+    # `int(e)` stays: it takes a number of Python, too
     either: dict[ast.AST, Any] = {
         node: write.expr("int({})", name)
         for node in numbers

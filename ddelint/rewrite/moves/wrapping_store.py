@@ -31,10 +31,8 @@ class _Store:
     """`base[:, lower:upper] = value`."""
 
     base: ast.expr
-    indices: Sequence[ast.expr]
     dimension: int
     lower: ast.expr | None
-    upper: ast.expr | None
     value: ast.expr
 
     @property
@@ -76,7 +74,7 @@ def _stores(context: Context, arm: Sequence[ast.stmt]) -> list[_Store]:
                 assert isinstance(moving, ast.Slice)
                 if moving.step is not None:
                     return []
-                found.append(_Store(base, indices, parts[0], moving.lower, moving.upper, value))
+                found.append(_Store(base, parts[0], moving.lower, value))
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_pure(value):
                 if name in live_behind(context.site.source, context.site.statement):
                     return []

@@ -6,7 +6,7 @@ What is asked behind such a count, in the same test, reads elements that may not
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
@@ -24,34 +24,41 @@ def rows_behind(test: ast.expr, answer: bool) -> dict[str, int]:
 
     Several elements may be of one row.
     """
-    some = ((name, 1) for name, _ in counted(test, rows_of, answer))
-    return _most_of_each([*some, *counted(test, _by_length, answer)])
+    some = dict.fromkeys(counted(test, rows_of, answer), 1)
+    return most_of_each(some, counted(test, _rows_by_length, answer))
 
 
-def _most_of_each(pairs: Sequence[tuple[str, int]]) -> dict[str, int]:
+def most_of_each(*counts: Mapping[str, int]) -> dict[str, int]:
     """Of several counts of one thing the largest."""
+    return _largest(pair for count in counts for pair in count.items())
+
+
+def _largest(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
     return dict(sorted(pairs, key=lambda pair: pair[1]))
 
 
-def counted(test: ast.expr, counted_of: Callable[[ast.expr], str], answer: bool | None) -> list[tuple[str, int]]:
+def counted(test: ast.expr, counted_of: Callable[[ast.expr], str], answer: bool | None) -> dict[str, int]:
     """What a test counts, as `counted_of` reads it, each with how many there are at least where it gives `answer`."""
-    if answer is None:
-        return []
+    return {} if answer is None else _largest(_counted(test, counted_of, answer))
+
+
+def _counted(test: ast.expr, counted_of: Callable[[ast.expr], str], answer: bool) -> Iterator[tuple[str, int]]:
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return counted(operand, counted_of, not answer)
+            yield from _counted(operand, counted_of, not answer)
         case ast.BoolOp(op=operator, values=values):
             if answer is isinstance(operator, ast.And):
-                return [pair for value in values for pair in counted(value, counted_of, answer)]
+                for value in values:
+                    yield from _counted(value, counted_of, answer)
         case ast.Compare(left=ast.Constant(value=0), ops=[ast.In() | ast.NotIn() as operator], comparators=[right]):
             if isinstance(right, (ast.Tuple, ast.List, ast.Set)) and answer is isinstance(operator, ast.NotIn):
-                return [(name, 1) for each in right.elts if (name := counted_of(each))]
+                yield from ((name, 1) for each in right.elts if (name := counted_of(each)))
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             rows = least_where(operator, integer(right), answer)
-            return [(name, min(rows, most)) for name, most in _counted_by(left, counted_of) if 0 < rows <= _MOST_ROWS]
+            if 0 < rows <= _MOST_ROWS:
+                yield from ((name, min(rows, most)) for name, most in _counted_by(left, counted_of))
         case _ if answer:
-            return [(name, 1) for name, _ in _counted_by(test, counted_of)]
-    return []
+            yield from ((name, 1) for name, _ in _counted_by(test, counted_of))
 
 
 def _counted_by(number: ast.expr, counted_of: Callable[[ast.expr], str]) -> Iterator[tuple[str, int]]:
@@ -70,20 +77,21 @@ def _counted_by(number: ast.expr, counted_of: Callable[[ast.expr], str]) -> Iter
 def rows_of(node: ast.expr) -> str:
     """`x` of `x.shape[0]`, `len(x)`, `x.size(0)`, `x.numel()`; empty where it is none of these."""
     match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr), args=[]):
+            return name if attr in knowledge().element_counts else ""
+    return _rows_by_length(node)
+
+
+def _rows_by_length(node: ast.expr) -> str:
+    """`x` of `x.shape[0]`, `len(x)` and `x.size(0)`, which count rows, not elements."""
+    match node:
         case (
             ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=ast.Constant(value=0))
             | ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)])
             | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"), args=[ast.Constant(value=0)])
-            | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numel" | "nelement"), args=[])
         ):
             return name
     return ""
-
-
-def _by_length(node: ast.expr) -> str:
-    """The same, where rows are counted and not elements."""
-    is_of_elements = isinstance(node, ast.Call) and called(node) in knowledge().element_counts
-    return "" if is_of_elements else rows_of(node)
 
 
 def elements_behind(context: Context, node: ast.expr, rows: Mapping[str, int]) -> dict[ast.AST, Expr]:

@@ -16,7 +16,6 @@ from ddelint.rewrite.writing.rewrites import Expr
 
 _PLACE = "torch.full((1,), {i}, dtype=torch.int64, device={x}.device).remainder({x}.shape[0])"
 """In range for every number, and the same row for those that are: a negative one counts from the end."""
-_ROW = f"{{x}}.index_select(0, {_PLACE})"
 
 
 def rows_in_range(context: Context, test: ast.expr, path: Sequence[ast.AST]) -> dict[ast.AST, Expr]:
@@ -34,7 +33,8 @@ def rows_in_range(context: Context, test: ast.expr, path: Sequence[ast.AST]) -> 
         if isinstance(node.ctx, ast.Load):
             if _is_written_to(context, node):
                 continue
-            row, zero = write.expr(_ROW, x=node.value, i=index), ast.Constant(0)
+            place, zero = write.expr(_PLACE, x=node.value, i=index), ast.Constant(0)
+            row = write.expr("{}.index_select(0, {})", node.value, place)
             found[node] = write.expr("{}[{}]", row, write.tuple([zero, *rest]) if rest else zero)
         elif isinstance(node.ctx, ast.Store) and node in decided and all(map(_is_a_part, rest)):
             found[index] = write.expr(_PLACE, x=node.value, i=index)

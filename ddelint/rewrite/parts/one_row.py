@@ -34,7 +34,7 @@ def rows_for_nothing(
         return {}, {}
     guarded = _behind_the_count(test)
     counts = counted(test, rows_of, general_side(test))
-    behind = {name: rows for name, rows in counts if _is_read([*statements, *guarded], name)}
+    behind = {name: rows for name, rows in counts.items() if _is_read([*statements, *guarded], name)}
     if not behind:
         return _selected_behind(context, test, statements), {}
     wanted: dict[str, int] = {}
@@ -77,7 +77,7 @@ def _behind_the_count(test: ast.expr) -> list[ast.expr]:
 
 def _selected_behind(context: Context, test: ast.expr, statements: Sequence[ast.stmt]) -> dict[ast.AST, Any]:
     """Behind each selection by the mask whose places a test counts, the rows that the test wants."""
-    masks = dict(counted(test, _mask_of, general_side(test)))
+    masks = counted(test, _mask_of, general_side(test))
     changes: dict[ast.AST, Any] = {}
     for statement in statements:
         wanted = {name: masks[by] for name, by in _selected(statement) if by in masks}

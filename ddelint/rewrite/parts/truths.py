@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.parts.counted import elements_behind, rows_behind
+from ddelint.rewrite.parts.counted import elements_behind, most_of_each, rows_behind
 from ddelint.rewrite.reading.kinds import NUMBERS, Kind, Kinds
 from ddelint.rewrite.reading.names import answer_while_compiling, called, draws_random, is_pure
 from ddelint.rewrite.reading.optional import may_be_none
@@ -112,7 +112,7 @@ class Truths:
         built, rows = [], dict(self.rows)
         for value in values:
             built.append(replace(self, rows=rows).of(value))
-            rows = {**rows, **{name: max(n, rows.get(name, 0)) for name, n in rows_behind(value, answer).items()}}
+            rows = most_of_each(rows, rows_behind(value, answer))
         return built
 
     def _several(self, name: str, several: ast.expr) -> Expr:

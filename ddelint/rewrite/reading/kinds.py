@@ -254,10 +254,13 @@ class Kinds:
                 return self.is_whole_number(left, depth + 1) and self.is_whole_number(right, depth + 1)
             case ast.Call(func=ast.Name(id="len" | "int")) | ast.Subscript(value=ast.Attribute(attr="shape")):
                 return not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Slice)
-            case ast.Call(func=ast.Attribute(attr="size"), args=[_]) | ast.Attribute(attr="ndim"):
-                return True
-            case ast.Call(func=ast.Attribute(attr="numel" | "dim"), args=[]):
-                return True
+            case (
+                ast.Call(func=ast.Attribute(value=value, attr="size"), args=[_])
+                | ast.Attribute(value=value, attr="ndim")
+            ):
+                return self.of(value) is Kind.TENSOR
+            case ast.Call(func=ast.Attribute(value=value, attr=attr), args=[]) if attr in knowledge().whole:
+                return self.of(value) is Kind.TENSOR
             case ast.Call(func=ast.Name(id="max" | "min"), args=[_, _, *_] as args, keywords=[]):
                 return all(self.is_whole_number(argument, depth + 1) for argument in args)
             case ast.Call(func=ast.Attribute(value=value, attr="item"), args=[]):

@@ -155,6 +155,7 @@ class Knowledge:
     keeping_values: frozenset[str]
     flattened_by: Mapping[str, tuple[tuple[int, ...], ...]]
     element_counts: frozenset[str]
+    whole: frozenset[str]
     concatenations: frozenset[str]
     stackings: frozenset[str]
     repeating: frozenset[str]

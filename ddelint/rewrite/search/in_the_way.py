@@ -49,7 +49,7 @@ class InTheWay:
             return False
         diagnostic = self._asking.diagnosed(shorter.history, question)
         for candidate in islice(self._asking.candidates(shorter.history, question, diagnostic), _MOST_CANDIDATES):
-            shown = self._trying.shown_of(key, candidate)
+            shown = self._trying.shown_of(step, key, candidate)
             if shown is None or candidate.claim is Claim.PROMISE or candidate.side is not None:
                 continue
             try:

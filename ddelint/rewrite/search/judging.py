@@ -30,7 +30,7 @@ _SUSPICION = (Claim.GENERAL_PATH, Claim.RESTRUCTURED, Claim.EQUIVALENT)
 _WITHOUT_FLAGS = "torch.compile needs `fullgraph=True`, or what captures reads, with it; where it may break the graph,"
 _OTHERWISE = "torch.compile fails with it for another argument, mode or setting"
 _REFUSES = "refuses inputs that eager takes"
-SEES_THE_FIRST_CALL = "what is traced sees the first call alone"
+_SEES_THE_FIRST_CALL = "what is traced sees the first call alone"
 _BACKWARD = "the backward pass fails where it is compiled"
 
 
@@ -357,10 +357,11 @@ def fails_whatever_is_given(compilation: Compilation | None) -> bool:
     return bool(failing) and any(r.ok for r in results) and all(r.ok or r in failing for r in results)
 
 
-def counts_in_python(compilation: Compilation | None) -> bool:
-    """Whether a program counts its calls in Python: where the count decides, calls in a row part with eager."""
-    results = compilation.results if compilation is not None else ()
-    return any(question.kind == COUNTED for result in results for question in result.questions)
+def counts_decide(reason: str, *run: State) -> bool:
+    """Whether a fix is doubted because calls in a row part with eager, where what was `run` counts them in Python."""
+    results = [result for state in run if state.compilation is not None for result in state.compilation.results]
+    counts = any(question.kind == COUNTED for result in results for question in result.questions)
+    return counts and reason.startswith(_SEES_THE_FIRST_CALL)
 
 
 def _suspects(safe: State) -> list[Step]:
@@ -403,7 +404,7 @@ def _parting_in_a_row(safe: State, run: State) -> tuple[Step, str] | None:
     for result in run.compilation.results if run.compilation is not None and suspects else ():
         for mismatch in result.mismatches:
             if mismatch.in_a_row:
-                return suspects[0], f"{SEES_THE_FIRST_CALL}: {verdict.described(mismatch)}"
+                return suspects[0], f"{_SEES_THE_FIRST_CALL}: {verdict.described(mismatch)}"
     return None
 
 

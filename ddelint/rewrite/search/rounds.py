@@ -19,7 +19,7 @@ from ddelint.rewrite.search.comparisons import Wanted
 from ddelint.rewrite.search.graph_breaks import with_graph_breaks
 from ddelint.rewrite.search.history import History, fix_edits
 from ddelint.rewrite.search.in_the_way import InTheWay
-from ddelint.rewrite.search.judging import SEES_THE_FIRST_CALL, Judging, counts_in_python, fails_whatever_is_given
+from ddelint.rewrite.search.judging import Judging, counts_decide, fails_whatever_is_given
 from ddelint.rewrite.search.last_resort import with_refused_regions
 from ddelint.rewrite.search.needed import Needed
 from ddelint.rewrite.search.phases import NOBODY, Listener, Phase
@@ -119,7 +119,7 @@ class Search:
                 wrong = wrong or self._doubted(safe, everything)
             late = self._seconds_left() <= 0 or attempt + 1 >= MOST_RESTARTS
             late = late or fails_whatever_is_given(everything.compilation)
-            late = late or self._counts_decide(safe, everything, wrong)
+            late = late or self._is_for_its_counts(safe, everything, wrong)
             if wrong and late and (relabelled := self._called_unsafe(safe, everything, wrong)) is not None:
                 safe, everything = relabelled
                 everything, wrong = self._compiled(everything)
@@ -306,20 +306,21 @@ class Search:
         return safe, replace(everything, steps=steps)
 
     def _doubted(self, safe: State, everything: State) -> list[Step]:
-        """The safe fix that is not called safe again for what is compiled of the program."""
+        """The safe fix that is not called safe again for what is compiled of the program; all of them where that parts
+        with eager for what it counts in Python, as it would with any."""
         doubt = None if everything.given_up else self._judging.doubtful_in_compiled(safe, everything)
         if doubt is None:
             return []
         step, reason = doubt
-        self._trying.doubted[known_as(step.key, step.candidate)] = reason
-        return [step]
+        doubted = safe.steps[::-1] if counts_decide(reason, safe, everything) else [step]
+        for one in doubted:
+            self._trying.doubted[known_as(one.key, one.candidate)] = reason
+        return doubted
 
-    def _counts_decide(self, safe: State, everything: State, wrong: Sequence[Step]) -> bool:
-        """Whether all that is doubted parts in a row where the program counts in Python: so would whatever is tried."""
-        if not any(map(counts_in_python, (safe.compilation, everything.compilation))):
-            return False
+    def _is_for_its_counts(self, safe: State, everything: State, wrong: Sequence[Step]) -> bool:
+        """Whether all that is doubted is for what the program counts in Python: so would be whatever else is tried."""
         reasons = [self._trying.doubted.get(known_as(step.key, step.candidate), "") for step in wrong]
-        return bool(wrong) and all(reason.startswith(SEES_THE_FIRST_CALL) for reason in reasons)
+        return bool(wrong) and all(counts_decide(reason, safe, everything) for reason in reasons)
 
     def _compiled(self, state: State) -> tuple[State, list[Step]]:
         """The state with its verification; and the fix that this refutes, which is not tried again."""

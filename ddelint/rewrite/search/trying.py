@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -181,26 +181,30 @@ class Trying:
 
     def is_refuted(self, state: State, question: Question, key: Key, candidate: Candidate) -> bool:
         """Whether a candidate that comes to the same gave another result."""
-        return bool(self._refutation_at(self._place_of(state, question, key, candidate)))
+        return bool(self._refutation_at(state, self._place_of(state, question, key, candidate)))
 
-    def _refutation_at(self, place: Place) -> str:
-        """Why a candidate is refuted; empty where it isn't, or was beside a fix that turned out to be wrong itself."""
+    def _refutation_at(self, state: State, place: Place) -> str:
+        """Why a candidate is refuted; empty where it isn't, or was beside a fix that turned out to be wrong itself, and
+        has gone."""
         found = self.refuted.get(place)
         wrong = self.banned.keys() | self.doubted.keys()
-        return found.reason if found is not None and not found.beside & wrong else ""
+        gone = wrong - {known_as(step.key, step.candidate) for step in state.steps}
+        return found.reason if found is not None and not found.beside & gone else ""
 
     def may_have_spoilt(self, step: Step, key: Key) -> bool:
         """Whether a candidate for a question was refuted beside a fix, and not in eager, which that leaves alone."""
-        one = known_as(step.key, step.candidate)
-        return any(
-            place[0] == key and one in found.beside and found.shown is not None and found.shown.where != "eager"
-            for place, found in self.refuted.items()
-        )
+        return next(self._spoilt(step, key), None) is not None
 
-    def shown_of(self, key: Key, candidate: Candidate) -> Mismatch | None:
-        """What showed that a candidate for a question gives another result, whatever its text was then."""
+    def shown_of(self, step: Step, key: Key, candidate: Candidate) -> Mismatch | None:
+        """What showed that of a candidate, whatever its text was then."""
         said = _said(candidate)
-        return next((found.shown for place, found in self.refuted.items() if place[:2] == (key, said)), None)
+        return next((shown for place, shown in self._spoilt(step, key) if place[1] == said), None)
+
+    def _spoilt(self, step: Step, key: Key) -> Iterator[tuple[Place, Mismatch]]:
+        one = known_as(step.key, step.candidate)
+        for place, found in self.refuted.items():
+            if place[0] == key and one in found.beside and found.shown is not None and found.shown.where != "eager":
+                yield place, found.shown
 
     def holds_there(self, state: State, question: Question, key: Key, candidate: Candidate) -> bool:
         """Whether it gives the same on the input that spoke against another one for the question: soon known."""
@@ -245,7 +249,9 @@ class Trying:
         promised = candidate.claim is Claim.PROMISE and not allow_unsafe
         banned = self.ban_on(key, candidate) is not None
         said = _said(candidate)
-        refuted = banned or any(place[:2] == (key, said) and self._refutation_at(place) for place in self.refuted)
+        refuted = banned or any(
+            place[:2] == (key, said) and self._refutation_at(state, place) for place in self.refuted
+        )
         if self._asking.width == 1 or promised or refuted:
             return
         with suppress(EngineError, SourceError, ValueError):
@@ -270,7 +276,7 @@ class Trying:
         if candidate.claim is Claim.PROMISE and not allow_unsafe:
             return None, f"{NEEDS_A_PROMISE} (--unsafe-fixes)"
         place = self._place_of(state, question, key, candidate)
-        if known_reason := self._refutation_at(place):
+        if known_reason := self._refutation_at(state, place):
             return None, known_reason
         number = self.next_number()
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from control_flow import COUNT, MASK, SCALAR, context_of
@@ -27,6 +28,13 @@ def built(test: str, names: Mapping[str, str] | None = None) -> str:
     assert isinstance(statement, ast.If)
     truths = Truths(context, names=names or {})
     return truths.write.code(truths.of(statement.test))
+
+
+def answers_alike(predicate: str, test: str, values: dict[str, Any]) -> None:
+    """Whether a predicate is a tensor of one bool, and says what its test says."""
+    found = eval(predicate, values)
+    assert (str(found.dtype), found.shape) == ("torch.bool", ())
+    assert bool(found) is bool(eval(test, values)), (predicate, values)
 
 
 TESTS = [
@@ -55,10 +63,7 @@ def test_a_predicate_answers_as_its_test(test: str) -> None:
         values["s"] = values["s"] if number % 6 else values["t"].float()
         if "equal" in test or "allclose" in test:
             values["t"] = values["t"].float()
-        found = eval(predicate, values)
-        assert found.shape == ()
-        assert found.dtype is torch.bool
-        assert bool(found) is bool(eval(test, values)), (predicate, values)
+        answers_alike(predicate, test, values)
 
 
 @pytest.mark.parametrize(
@@ -124,9 +129,7 @@ def test_what_is_asked_behind_a_count_raises_for_nothing_neither(test: str) -> N
         torch.manual_seed(number)
         v = torch.randint(0, 4, (number % 4,)) - number % 3 * 2
         values = {"v": v, "r": torch.stack([v, v.flip(0)], 1), "n": number % 5, "torch": torch}
-        found = eval(predicate, values)
-        assert found.shape == ()
-        assert bool(found) is bool(eval(test, values)), (predicate, values)
+        answers_alike(predicate, test, values)
 
 
 def test_elements_that_no_count_stands_before_are_read_as_they_are() -> None:
