@@ -1205,6 +1205,36 @@ def test_what_was_refuted_beside_a_wrong_fix_is_tried_again_without_it(
     assert all(diagnostic.fix is not None for diagnostic in outcome.diagnostics)
 
 
+def test_what_refutes_a_candidate_and_the_program_without_it_speaks_against_an_earlier_fix(
+    moves: pytest.MonkeyPatch,
+) -> None:
+    """A few inputs did not show that the fix of the first question is wrong; those for the second are run on all."""
+    moves.setitem(MOVES, SHORTCUT, where("n >", several("LATE({test})", "fine({test})")))
+    moves.setitem(MOVES, MERGE, where("m >", several("right({test})", "other({test})")))
+
+    class Later(Prover):
+        def __init__(self) -> None:
+            super().__init__()
+            self.others = 0
+
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            overlay, _, _, quick = asked
+            found, text = super().compare(*asked, **options), overlay.get(NAME, "")
+            self.others += "other(" in text
+            if quick:
+                one_sided = {key: (3, 0) if ":7:" in key else sides for key, sides in found.sides.items()}
+                return replace(found, sides=one_sided)
+            bad = Mismatch("seed 3, odd", False, "traced path", "value", "1.0", "2.0", base="seed 3")
+            return replace(found, equal=False, mismatches=(bad,)) if "LATE" in text else found
+
+    prover = Later()
+    outcome = search(prover)
+    text = outcome.safe.current(NAME).text
+    assert "fine(n > 4)" in text
+    assert "right(m > 5)" in text
+    assert not prover.others
+
+
 def test_a_fix_that_was_taken_back_for_nothing_is_put_back(moves: pytest.MonkeyPatch) -> None:
     """What it was in the way of holds without it on the one input that showed that, and fails on another."""
 

@@ -116,16 +116,31 @@ class Judging:
         counting = verdict.before_later_checks(self._judged(candidates, comparison))
         return counting, "" if counting.failure is not None else verdict.refutation(counting, claim)
 
-    def told_before(self, state: State, history: History, added: Candidate, decisions: tuple[Decision, ...]) -> str:
-        """What keeps a candidate from being safe on the very inputs that have spoken against others."""
+    def told_before(
+        self, state: State, history: History, added: Candidate, decisions: tuple[Decision, ...], *, allow_unsafe: bool
+    ) -> tuple[Comparison | None, str, str]:
+        """What the very inputs that have spoken against others say of a candidate: the comparison that does, why it is
+        refuted, and what keeps it from being safe, which is not looked for where unsafe ones are allowed."""
         decisions, candidates = state.decisions + decisions, [added, *(step.candidate for step in state.steps)]
         for shown in self._telling[:_TELLING]:
             wanted = Wanted(history, decisions, self._asking.samples, False, shown)
             comparison = self._judged(candidates, self._asking.comparisons.of(wanted))
-            reason = "" if comparison.failure is not None else verdict.doubt(comparison)
-            if reason:
-                return reason
-        return ""
+            if comparison.failure is not None:
+                continue
+            comparison = verdict.before_later_checks(comparison)
+            refuted = verdict.refutation(comparison, added.claim)
+            told = "" if refuted or allow_unsafe else verdict.doubt(comparison)
+            if refuted or told:
+                return comparison, refuted, told
+        return None, "", ""
+
+    def guilty_before(self, state: State, shown: Mismatch | None) -> tuple[Step, str] | None:
+        """The step of a state that makes it differ by itself on the input that has spoken against a candidate for it:
+        the few inputs on which the step was judged did not show it."""
+        if shown is None or not shown.base or not state.steps:
+            return None
+        comparison = verdict.before_later_checks(self.compare_whole(state, shown))
+        return self.guilty(state, comparison) if comparison.failure is None else None
 
     def expect_agreement(self, state: State, history: History, decisions: tuple[Decision, ...], extent: Extent) -> None:
         """That `agreement` will be asked for the program: its first comparison is begun."""

@@ -18,8 +18,8 @@ from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.needed import Needed
 from ddelint.rewrite.search.order import loops_first
 from ddelint.rewrite.search.signatures import without_signature
-from ddelint.rewrite.search.steps import Key, Known, State, Step, flaws, is_repeated, key_of, known_as
-from ddelint.rewrite.search.trying import Trying
+from ddelint.rewrite.search.steps import Key, Known, State, Step, flaws, is_repeated, key_of, known_as, without
+from ddelint.rewrite.search.trying import Trying, WrongBefore
 from ddelint.sources.sites import locate
 
 MOST_STEPS = 40
@@ -89,12 +89,17 @@ class Phase:
             self._report_share(state)
             known = self.hopeless[key].refused if key in self.hopeless else ()
             refused = list(known if fixing else self._trying.refused.get(key, ()))
-            step_history = (
-                self._fix(state, question, key, diagnostic, allow_unsafe, refused)
-                if fixing and self._wanted(self._asking.at_home(state.history, diagnostic))
-                else None
-            )
-            self._asking.forget()
+            try:
+                step_history = (
+                    self._fix(state, question, key, diagnostic, allow_unsafe, refused)
+                    if fixing and self._wanted(self._asking.at_home(state.history, diagnostic))
+                    else None
+                )
+            except WrongBefore as found:
+                state = without(state, [found.step])
+                continue
+            finally:
+                self._asking.forget()
             self._trying.refused[key] = tuple(refused)
             if step_history is None:
                 home = replace(self._asking.at_home(state.history, diagnostic), refused=tuple(refused))

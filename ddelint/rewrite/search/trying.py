@@ -50,6 +50,14 @@ class Refuted:
     shown: Mismatch | None
 
 
+class WrongBefore(Exception):
+    """What refutes a candidate refutes the program without it as well: a step that was kept before is wrong."""
+
+    def __init__(self, step: Step) -> None:
+        super().__init__()
+        self.step = step
+
+
 _LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 
@@ -272,7 +280,10 @@ class Trying:
         candidate: Candidate,
         allow_unsafe: bool,
     ) -> tuple[tuple[History, Step] | None, str]:
-        """Apply, retrace, compare. Gives the new history and step, or None and the reason."""
+        """Apply, retrace, compare. Gives the new history and step, or None and the reason.
+
+        Raises WrongBefore where a step of the state is to blame, which is not tried again.
+        """
         if candidate.claim is Claim.PROMISE and not allow_unsafe:
             return None, f"{NEEDS_A_PROMISE} (--unsafe-fixes)"
         place = self._place_of(state, question, key, candidate)
@@ -290,8 +301,13 @@ class Trying:
         one_sided = next((d.key for d in decisions if d.key in self._judging.one_sided), None)
         if one_sided is not None and not settled and not allow_unsafe:
             return None, f"not safe: {self._judging.one_sided[one_sided]}"
-        if not allow_unsafe and self._is_suspect(key):
-            told = self._judging.told_before(state, history, candidate, decisions)
+        if self._is_suspect(key):
+            before, refuted, told = self._judging.told_before(
+                state, history, candidate, decisions, allow_unsafe=allow_unsafe
+            )
+            if before is not None and refuted:
+                self._remember_refuted(state, place, candidate, before, refuted)
+                return None, refuted
             if told:
                 self.merely_unsafe.add(known_as(key, candidate))
                 return None, f"not safe: {told}"
@@ -316,6 +332,10 @@ class Trying:
         comparison, refuted = self._judging.agreement(state, history, [candidate], decisions, candidate.claim, extent)
         if refuted:
             if comparison.failure is None:
+                wrong = self._judging.guilty_before(state, verdict.refuting(comparison, candidate.claim))
+                if wrong is not None:
+                    self.ban(*wrong)
+                    raise WrongBefore(wrong[0])
                 self._remember_refuted(state, place, candidate, comparison, refuted)
             return None, refuted
         reasons = doubts(comparison, candidate, () if settled else decisions, state)
