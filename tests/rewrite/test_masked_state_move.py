@@ -9,6 +9,7 @@ from ddelint.nouns.diagnostics import TypeFact
 
 FLAG = TypeFact("tensor", "bool", ())
 TYPES = {"state": TENSOR, "sums": TENSOR, "x": TENSOR, "m": MASK, "done": FLAG}
+TYPES |= dict.fromkeys(("old", "new", "each", "several[0]", "several[1]", "several[number]"), TENSOR)
 PROGRAMS = [
     (
         "done",
@@ -36,6 +37,40 @@ PROGRAMS = [
         "    helper(x, state, sums)\n    return state - 1, sums + 0\n\n\n"
         "def helper(x, state, sums):\n    if x[0] > 0:\n        return None\n    state[2] = x.sum()\n"
         "    new = state * 2\n    sums.copy_(new)\n    state.copy_(sums - new + 1)\n    return None\n",
+    ),
+    (
+        "x.sum() > 1",
+        "    if x.sum() > 1:\n        for old, new in zip((state, sums), (x, state)):\n"
+        "            both = old + new\n            old.mul_(0.5).add_(both, alpha=0.5)\n"
+        "    return state + 0, sums + 0\n",
+    ),
+    (
+        "done",
+        "    helper([state, sums], done, x)\n    return state + 0, sums + 0\n\n\n"
+        "def helper(several, done, x):\n    if done:\n        return\n    with torch.no_grad():\n"
+        "        for number in range(len(several)):\n            several[number].add_(x * number)\n"
+        "    if several[0].max() > 2:\n        several[0].sub_(several[0].mean())\n    several[1].sub_(1)\n",
+    ),
+    (
+        "x[1] > 0",
+        "    if x[1] > 0:\n        if x[0] > 0:\n            state += x\n            x.zero_()\n        else:\n"
+        "            sums[1:] = state[1:]\n            state.neg_()\n        sums.add_(state)\n"
+        "    return state + 0, sums + 0, x + 0\n",
+    ),
+    (
+        "m.all()",
+        "    old, new = Part(state, sums), Part(x + 1, x * 2)\n    if m.all():\n"
+        "        old.load_state_dict(new.state_dict())\n    return state + 0, sums + 0\n\n\n"
+        "class Part:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n\n"
+        '    def state_dict(self):\n        return {"a": self.a, "b": self.b}\n\n'
+        '    def load_state_dict(self, given):\n        self.a.copy_(given["a"])\n        self.b.copy_(given["b"])\n',
+    ),
+    (
+        "x[2] > 0",
+        "    if x[2] > 0:\n        for each in (state, sums):\n            if each is not x:\n"
+        "                each.add_(1)\n"
+        "            if each.sum() > 6:\n                total = each.sum()\n                each.div_(total)\n"
+        "    return state + 0, sums + 0\n",
     ),
 ]
 
@@ -70,6 +105,10 @@ def test_the_texts_agree_with_the_branch(test: str, body: str) -> None:
         "        state[0] = torch.rand(())\n",
         "        self.calls += 1\n",
         "        x = x + 1\n        state[0] = x[0]\n",
+        "        for each in (x, state):\n            if x[0] > 0:\n                break\n            each.add_(1)\n",
+        "        for x in (state, sums):\n            state[0] = x[0]\n",
+        "        if m.any():\n            x = state * 2\n            state[0] = x[0]\n        state[1] = x[1]\n",
+        "        for each in (state, sums):\n            print(each)\n",
     ],
 )
 def test_what_is_no_change_of_a_tensor_is_left_alone(body: str) -> None:

@@ -1,6 +1,7 @@
 """State that a branch changes step by step: while compiling, each step is made where it stands, where the test says so.
 
-`where_merge` computes what a branch leaves and chooses once; here a later step may read what an earlier one changed.
+`where_merge` computes what a branch leaves and chooses once; here a later step may read what an earlier one changed,
+and steps may stand in loops, in branches and in `with` of their own (a target network that is synchronised at times).
 """
 
 from __future__ import annotations
@@ -8,13 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import NotMergeable
 from ddelint.rewrite.parts.merge import device_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
-from ddelint.rewrite.reading.around import is_tensor
-from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.around import is_tensor, read_elsewhere
+from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import (
     asks_compiling,
@@ -23,6 +25,7 @@ from ddelint.rewrite.reading.names import (
     fresh_name,
     is_pure,
     names_written,
+    unused,
 )
 from ddelint.rewrite.reading.naming import condition_name
 from ddelint.rewrite.reading.regions import live_behind
@@ -71,7 +74,7 @@ def _masked(context: Context, branch: ast.If, steps: Sequence[ast.stmt], assumed
     name = write.expression(fresh_name(context.site.source, condition_name(write.code(test))))
     # a buffer that the steps change would answer anew
     given = write.expr("{}.clone()", test) if isinstance(branch.test, (ast.Name, ast.Attribute)) else test
-    masking = _Masking(context, name, holds)
+    masking = _Masking(context, name, holds, assumed)
     lines = [line for step in steps for line in masking.step(step)]
     if not masking.changes:
         raise NotMergeable("no state is changed")
@@ -84,11 +87,12 @@ def _masked(context: Context, branch: ast.If, steps: Sequence[ast.stmt], assumed
 class _Masking:
     """Writes steps, each under a test that has a name."""
 
-    def __init__(self, context: Context, test: Expr, holds: bool) -> None:
-        self._context, self._test, self._holds = context, test, holds
+    def __init__(self, context: Context, test: Expr, holds: bool, assumed: bool) -> None:
+        self._context, self._test, self._holds, self._assumed = context, test, holds, assumed
         self._kinds, self._write = Kinds(context), context.write
         self.changes = 0
         self.names: set[str] = set()
+        self._tests = {context.write.code(test)}
 
     def step(self, statement: ast.stmt) -> Statements:
         """One step. Raises NotMergeable for what is neither a value of a name nor a change of a tensor."""
@@ -111,7 +115,90 @@ class _Masking:
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method)) as call) if method.endswith("_"):
                 owner, new = self._left_by(call)
                 return self._copied(owner, new, *call.args)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=module, attr=method), args=[given], keywords=[])) if (
+                method in knowledge().loading
+            ):
+                return self._loaded(module, given, knowledge().loading[method])
+            case ast.For(target=target, iter=several, body=body, orelse=[]) if is_pure(several):
+                self.names |= names_written(target)
+                steps = self._steps(body)
+                return write.lines("for {each} in {several}:\n    {steps}", each=target, several=several, steps=steps)
+            case ast.With(items=[ast.withitem(context_expr=manager, optional_vars=None)], body=body):
+                return write.lines("with {manager}:\n    {steps}", manager=manager, steps=self._steps(body))
+            case ast.If(test=test) if is_pure(test):
+                return self._branch(statement)
         raise NotMergeable(f"a statement that is more than a change of state: {type(statement).__name__}")
+
+    def _steps(self, body: Sequence[ast.stmt]) -> Statements:
+        steps = [line for statement in body for line in self.step(statement)]
+        if not steps:
+            raise NotMergeable("a block that changes nothing")
+        return steps
+
+    def _branch(self, statement: ast.If) -> Statements:
+        """A branch inside, whose steps are made where its test says so as well. Raises NotMergeable, NotAPredicate."""
+        write, test = self._write, statement.test
+        if self._kinds.of(test) is Kind.STATIC:
+            body = self._steps(statement.body)
+            if not statement.orelse:
+                return write.lines("if {test}:\n    {body}", test=test, body=body)
+            template = "if {test}:\n    {body}\nelse:\n    {other}"
+            return write.lines(template, test=test, body=body, other=self._steps(statement.orelse))
+        device = device_of(self._context, test, *statement.body)
+        truth = Truths(self._context, device, self._assumed).of(test)
+        allowed = self._test if self._holds else write.expr("~{}", self._test)
+        lines = list[Any]()
+        decides = truth
+        if statement.orelse:  # what the first arm changes must not decide about the second
+            decides = self._named(truth)
+            lines += write.assigned(decides, truth)
+        lines += self._where(statement, write.expr("{} & {}", allowed, decides), decides, statement.body)
+        if statement.orelse:
+            lines += self._where(statement, write.expr("{} & ~{}", allowed, decides), decides, statement.orelse)
+        return lines
+
+    def _where(self, statement: ast.If, test: Expr, said: Expr, body: Sequence[ast.stmt]) -> Statements:
+        """The steps of a branch's block, made where `test` says so, which gets a name after what is `said` in it."""
+        name = self._named(said)
+        inner = _Masking(self._context, name, True, self._assumed)
+        inner._tests = self._tests
+        steps = inner._steps(body)
+        if any(read_elsewhere(self._context, each, statement) for each in inner.names):
+            raise NotMergeable("a name that lives on")
+        self.changes += inner.changes
+        self.names |= inner.names
+        return [*self._write.assigned(name, test), *steps]
+
+    def _named(self, test: Expr) -> Expr:
+        return self._write.expression(self._fresh(condition_name(self._write.code(test))))
+
+    def _fresh(self, base: str) -> str:
+        found = unused(fresh_name(self._context.site.source, base), self._tests)
+        self._tests.add(found)
+        return found
+
+    def _loaded(self, module: ast.expr, given: ast.expr, tensors: str) -> Statements:
+        """`a.load_state_dict(b.state_dict())`: each tensor of the module's takes what it is given."""
+        if not is_pure(given) or not is_pure(module):
+            raise NotMergeable("a value with an effect")
+        write = self._write
+        self.changes += 1
+        loaded, key, held = (write.expression(self._fresh(name)) for name in ("loaded", "key", "held"))
+        new = write.expr("{}[{}]", loaded, key)
+        arms = (new, held) if self._holds else (held, new)
+        return write.lines(
+            "{loaded} = {given}\n"
+            "for {key}, {held} in {module}.{tensors}().items():\n"
+            "    {held}.copy_(torch.where({test}, {arms}))",
+            loaded=loaded,
+            key=key,
+            held=held,
+            given=given,
+            module=module,
+            tensors=write.expression(ast.Name(tensors)),
+            test=self._test,
+            arms=list(arms),
+        )
 
     def _chosen(self, new: Expr, old: ast.expr) -> Expr:
         arms = (new, self._write.expression(old)) if self._holds else (self._write.expression(old), new)

@@ -148,6 +148,7 @@ class Knowledge:
     made_plain: Mapping[str, str]
     unsafe_gradients: Mapping[str, float]
     overwriting: frozenset[str]
+    loading: Mapping[str, str]
     adding: Mapping[str, bool]
     functional: Mapping[str, str]
     elementwise: frozenset[str]
