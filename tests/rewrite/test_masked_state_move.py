@@ -72,6 +72,18 @@ PROGRAMS = [
         "            if each.sum() > 6:\n                total = each.sum()\n                each.div_(total)\n"
         "    return state + 0, sums + 0\n",
     ),
+    (
+        "x[3] > 0",
+        "    old, new = Part(state, sums), Part(x + 1, x * 2)\n    if x[3] > 0:\n"
+        "        for slow, fast in zip(old.parameters(), new.parameters()):\n"
+        "            slow.data.mul_(0.5).add_(fast.data, alpha=0.5)\n"
+        "        for name, held in old.named_parameters():\n            held.sub_(1)\n"
+        "        for number, (a, b) in enumerate([(state, x), (sums, state)]):\n            a += b * number\n"
+        "    return state + 0, sums + 0\n\n\n"
+        "class Part:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n\n"
+        "    def parameters(self):\n        return [self.a, self.b]\n\n"
+        '    def named_parameters(self):\n        return [("a", self.a), ("b", self.b)]\n',
+    ),
 ]
 
 

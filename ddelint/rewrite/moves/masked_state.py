@@ -16,6 +16,7 @@ from ddelint.rewrite.parts.arms import NotMergeable
 from ddelint.rewrite.parts.merge import device_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.around import is_tensor, read_elsewhere
+from ddelint.rewrite.reading.gone_through import tensors_given
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import (
@@ -93,6 +94,8 @@ class _Masking:
         self.changes = 0
         self.names: set[str] = set()
         self._tests = {context.write.code(test)}
+        self._tensors: set[str] = set()
+        """Names that a loop among the steps gives tensors."""
 
     def step(self, statement: ast.stmt) -> Statements:
         """One step. Raises NotMergeable for what is neither a value of a name nor a change of a tensor."""
@@ -105,11 +108,12 @@ class _Masking:
                 | ast.AnnAssign(target=ast.Name(), value=ast.expr() as value)
             ) if is_pure(value) and not draws_random(value):
                 self.names |= names_written(statement)
+                self._tensors -= names_written(statement)
                 return write.block([statement])
             case ast.Assign(targets=[ast.Subscript() | ast.Attribute() as place], value=value):
-                return self._changed(place, write.expression(value), value)
+                return self._changed(place, self._built(value), value)
             case ast.AugAssign(target=place, op=operator, value=value):
-                new = write.operation(write.expression(place), operator, write.expression(value))
+                new = write.operation(self._built(place), operator, self._built(value))
                 changed = self._changed if isinstance(place, ast.Subscript) else self._copied
                 return changed(place, new, value)
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method)) as call) if method.endswith("_"):
@@ -121,6 +125,7 @@ class _Masking:
                 return self._loaded(module, given, knowledge().loading[method])
             case ast.For(target=target, iter=several, body=body, orelse=[]) if is_pure(several):
                 self.names |= names_written(target)
+                self._tensors |= tensors_given(self._kinds, target, several)
                 steps = self._steps(body)
                 return write.lines("for {each} in {several}:\n    {steps}", each=target, several=several, steps=steps)
             case ast.With(items=[ast.withitem(context_expr=manager, optional_vars=None)], body=body):
@@ -161,7 +166,7 @@ class _Masking:
         """The steps of a branch's block, made where `test` says so, which gets a name after what is `said` in it."""
         name = self._named(said)
         inner = _Masking(self._context, name, True, self._assumed)
-        inner._tests = self._tests
+        inner._tests, inner._tensors = self._tests, self._tensors
         steps = inner._steps(body)
         if any(read_elsewhere(self._context, each, statement) for each in inner.names):
             raise NotMergeable("a name that lives on")
@@ -201,7 +206,7 @@ class _Masking:
         )
 
     def _chosen(self, new: Expr, old: ast.expr) -> Expr:
-        arms = (new, self._write.expression(old)) if self._holds else (self._write.expression(old), new)
+        arms = (new, self._built(old)) if self._holds else (self._built(old), new)
         return self._write.expr("torch.where({}, {}, {})", self._test, *arms)
 
     def _changed(self, place: ast.expr, new: Expr, *read: ast.expr) -> Statements:
@@ -212,14 +217,28 @@ class _Masking:
     def _copied(self, owner: ast.expr, new: Expr, *read: ast.expr) -> Statements:
         """`x.add_(v)`."""
         self._require_tensor(owner, *read)
-        return self._write.lines("{owner}.copy_({new})", owner=owner, new=self._chosen(new, owner))
+        return self._write.lines("{owner}.copy_({new})", owner=self._built(owner), new=self._chosen(new, owner))
 
     def _require_tensor(self, owner: ast.expr, *read: ast.expr) -> None:
-        if not is_tensor(self._kinds, owner):
+        if not self._is_tensor(owner):
             raise NotMergeable("state that is no tensor")
         if not all(is_pure(node) and not draws_random(node) for node in (owner, *read)):
             raise NotMergeable("a value with an effect")
         self.changes += 1
+
+    def _is_tensor(self, node: ast.expr) -> bool:
+        match node:
+            case ast.Name(id=name) if name in self._tensors:
+                return True
+            case ast.Attribute(value=ast.Name() as tensor, attr="data"):
+                return self._is_tensor(tensor)
+        return is_tensor(self._kinds, node)
+
+    def _built(self, node: ast.expr) -> Expr:
+        """An expression in which `x.data` is written `x.detach()`: export takes the first for a constant."""
+        read = [n for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr == "data"]
+        detached = {n: self._write.expr("{}.detach()", n.value) for n in read if self._is_tensor(n.value)}
+        return self._write.replaced(node, detached) if detached else self._write.expression(node)
 
     def _left_by(self, call: ast.Call) -> tuple[ast.expr, Expr]:
         """What `x.mul_(a).add_(b)` changes, and what it leaves there. Raises NotMergeable."""
@@ -228,15 +247,18 @@ class _Masking:
             case ast.Call(func=ast.Attribute(value=ast.Call() as before, attr=method)):
                 owner, value = self._left_by(before)
             case ast.Call(func=ast.Attribute(value=owner, attr=method)):
-                value = write.expression(owner)
+                value = self._built(owner)
             case _:
                 raise NotMergeable("a call of something else")
         if method in knowledge().overwriting:
             if call.keywords or len(call.args) > 1:
                 raise NotMergeable("an in-place call with options")
-            return owner, write.expression(call.args[0] if call.args else 0)
-        if method not in knowledge().functional:
+            return owner, self._built(call.args[0]) if call.args else write.expression(0)
+        if method not in knowledge().functional or any(option.arg is None for option in call.keywords):
             raise NotMergeable(f"{method} in place")
         plain = knowledge().functional[method]
-        arguments = [*call.args, *call.keywords]
+        arguments = [
+            *map(self._built, call.args),
+            *(write.keyword(k.arg, self._built(k.value)) for k in call.keywords if k.arg),
+        ]
         return owner, write.expr("{owner}.{method}({arguments})", owner=value, method=plain, arguments=arguments)

@@ -149,6 +149,8 @@ class Knowledge:
     unsafe_gradients: Mapping[str, float]
     overwriting: frozenset[str]
     loading: Mapping[str, str]
+    tensors_of_modules: frozenset[str]
+    named_tensors: frozenset[str]
     adding: Mapping[str, bool]
     functional: Mapping[str, str]
     elementwise: frozenset[str]
