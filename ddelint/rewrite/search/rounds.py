@@ -25,6 +25,7 @@ from ddelint.rewrite.search.needed import Needed
 from ddelint.rewrite.search.phases import NOBODY, Listener, Phase
 from ddelint.rewrite.search.reporting import GENERATED_CODE_DIFFERS, diagnostics, fix_of
 from ddelint.rewrite.search.steps import State, Step, dropped, going_on, known_as, ordinary, reworded, without
+from ddelint.rewrite.search.taken_out import as_it_was
 from ddelint.rewrite.search.trying import Trying
 from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.rewrite.writing.tidying import tidied
@@ -267,15 +268,25 @@ class Search:
         if not self._phase.hopeless or self._seconds_left() <= 0:
             self._phase.hopeless = {}
             return state
-        outlined = self._phase.run(going_on(state), allow_unsafe=True)
+        begun = as_it_was(state, state.given_up.values())
+        is_as_it_was = len(begun.steps) < len(state.steps)
+        outlined, gains = self._taken_out(begun)
+        if is_as_it_was and not gains and self._seconds_left() > 0:
+            outlined, gains = self._taken_out(going_on(state))
         self._phase.hopeless = {}
-        if len(outlined.steps) > len(state.steps) and self._asking.goes_through(outlined):
+        if gains:
             return outlined
         kept = ordinary(outlined)
         if len(kept.steps) > len(state.steps) and self._asking.trace(kept.history).failure is None:
             # what was found behind a region is no worse for the region not being written
             state = replace(state, history=kept.history, steps=kept.steps, compilation=None)
         return with_refused_regions(state, outlined)
+
+    def _taken_out(self, state: State) -> tuple[State, bool]:
+        """A state with regions taken out of its program, and whether that can be exported or compiled for it."""
+        before = len(state.steps)
+        state = self._phase.run(state, allow_unsafe=True)
+        return state, len(state.steps) > before and self._asking.goes_through(state)
 
     def _refuted(self, safe: State, everything: State, comparison: Comparison | None) -> list[Step]:
         """The steps that all samples speak against, which are not tried again, or not called safe again."""
