@@ -192,6 +192,21 @@ def test_guard_leaves_look_alikes_alone(test: str) -> None:
     assert candidates("guard_on_size", context_of(text, test, TYPES)) == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "edge = mask.any() or x.any()",
+        "return mask.any() and bool(x.any())",
+        "return not (mask.any() or x.any())",
+        "y = [mask.any() or x.any()]",
+        "y = fn(mask.any() and flag, x)",
+    ],
+)
+def test_a_truth_of_values_that_chooses_no_path_is_not_guessed(line: str) -> None:
+    text = f"def fn(x, mask, flag):\n    {line}\n"
+    assert candidates("guard_on_size", context_of(text, "mask.any()", TYPES, "DDE105")) == []
+
+
 def test_a_promise_comes_for_both_sides_the_general_one_first() -> None:
     text = "def fn(x, n, flag):\n    if flag:\n        return x\n    elif n == 0:\n        return x * 2\n    return x\n"
     found = rewritten("promise", context_of(text, "n == 0", TYPES))

@@ -81,8 +81,12 @@ def _symbolic(context: Context, test: ast.expr) -> Expr | None:
                 lengths[node] = write.expr("{}.shape[0]", tensor)
     asked = write.replaced(test, lengths)
     kind = kinds.of(test)
-    if kind is Kind.TENSOR:  # a value, not a size: neither answer is the general one
-        general = general_side(test) is True and not isinstance(test, ast.Compare)
+    if kind is Kind.TENSOR:  # a value, not a size: neither answer is the general one, nor is there one without a branch
+        general = (
+            general_side(test) is True
+            and not isinstance(test, ast.Compare)
+            and context.site.role is not Role.BOOLEAN_OPERAND
+        )
         return write.expr("{}.item()", asked) if general else None
     if isinstance(test, ast.Compare):
         return asked if len(test.ops) == 1 else None
