@@ -172,6 +172,7 @@ class Knowledge:
     outlining: Mapping[str, str]
     compiler_options: Mapping[str, str]
     read_apart: Mapping[str, str]
+    flags_refused: Mapping[str, str]
     hashing: Hashing
     progress: Progress
     validated: Mapping[str, str]
