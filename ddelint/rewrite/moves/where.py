@@ -13,7 +13,6 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts import put_back
 from ddelint.rewrite.parts.arms import Arm, NotMergeable, Value, chosen_returns
 from ddelint.rewrite.parts.branch_functions import MOST_BEHIND, has_return, own_statements
-from ddelint.rewrite.parts.harmless import harmless
 from ddelint.rewrite.parts.merge import Merge
 from ddelint.rewrite.parts.put_back import changed_otherwise, changes_only, state_changed
 from ddelint.rewrite.parts.ternaries import COST, chosen_by, merged_ternary, ways_to_protect
@@ -68,17 +67,18 @@ def where_merge(context: Context) -> Iterator[Rewrite]:
 def _branch(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewrite]:
     kinds, counted = Kinds(context), names_written(*statement.body, *statement.orelse)
     stays = any(number_kind(kinds, ast.Name(name)) == "int" and is_wanted_as_number(kinds, name) for name in counted)
-    ways = itertools.product((stays, not stays), ways_to_protect(context), (True, False))
-    for numbers, (safe, bounded), in_place in ways:
+    protections = list(ways_to_protect(context, *statement.body, *statement.orelse))
+    for numbers, way, in_place in itertools.product((stays, not stays), protections, (True, False)):
         merge = Merge(
             context,
             statement,
             assumed,
-            safe,
+            way.safe,
             in_place=in_place,
             may_fall_silent=True,
             numbers=numbers,
-            bounded=bounded,
+            bounded=way.bounded,
+            again=way.again,
         )
         with suppress(NotMergeable, NotAPredicate, ValueError):
             if not has_return(statement):
@@ -257,7 +257,7 @@ def _harmless_between(merge: Merge, between: Sequence[ast.stmt], test: Expr) -> 
     if not merge.safe or any(map(has_return, between)):
         return {}
     values = [node.value for each in between for node in own_statements(each) if isinstance(node, ast.Assign)]
-    found = {value: harmless(merge.context, value, test, taken=False, bounded=merge.bounded) for value in values}
+    found = {value: merge.harmless(value, test, taken=False) for value in values}
     return {value: new for value, new in found.items() if new is not None}
 
 

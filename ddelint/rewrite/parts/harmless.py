@@ -9,12 +9,14 @@ import ast
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.nothing import spread_of_two
 from ddelint.rewrite.reading.around import is_read, number_kind
+from ddelint.rewrite.reading.computed_before import computed_before
 from ddelint.rewrite.reading.divisors import counts_something, is_above_zero, least_said
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
-from ddelint.rewrite.writing.rewrites import Expr
+from ddelint.rewrite.writing.rewrites import Expr, Part
 
 FLOATS = "torch.where({}, torch.full((), {}, dtype=torch.float64), {}).item()"
 """A choice between two Python floats: as a tensor of the default dtype, one would be rounded."""
@@ -22,15 +24,32 @@ INTEGERS = "torch.where({}, {}, {}).item()"
 """The same between two integers."""
 
 
-def harmless(context: Context, node: ast.expr, test: Expr, taken: bool, *, bounded: bool = True) -> Expr | None:
+def harmless(
+    context: Context, node: ast.expr, test: Expr, taken: bool, *, bounded: bool = True, again: bool = False
+) -> Expr | None:
     """An arm that is computed where it isn't chosen, too; None where it has nothing to protect.
 
     `test` is the choice's condition as built; the arm is chosen where it is true (`taken`) or false. `bounded`: a float
-    is kept from zero by the bound that the test says it has, which is short, and lets NaN through.
+    is kept from zero by the bound that the test says it has, which is short, and lets NaN through. `again`: what has a
+    name from before is computed again of what is harmless, for a gradient of zero is NaN behind a root of zero.
     """
-    arm = _Arm(context, test, taken, bounded)
+    arm = _Arm(context, test, taken, bounded, again)
     arm.visit(node)
     return context.write.replaced(node, arm.changes) if arm.changes else None
+
+
+def may_harm(context: Context, node: ast.AST) -> bool:
+    """Whether what is divided by, or was computed before, has a gradient that is NaN at times."""
+    value: ast.expr | None = None
+    match node:
+        case ast.BinOp(op=ast.Div(), right=ast.Call() as divisor):
+            value = divisor
+        case ast.Name(ctx=ast.Load()):
+            value = computed_before(context, node)
+    if value is None:
+        return False
+    unsafe = knowledge().unsafe_gradients.keys() | knowledge().spreads
+    return any(called(n) in unsafe if isinstance(n, ast.Call) else isinstance(n, ast.Div) for n in ast.walk(value))
 
 
 @dataclass
@@ -39,6 +58,7 @@ class _Arm:
     test: Expr
     taken: bool
     bounded: bool
+    again: bool
     changes: dict[ast.AST, Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -61,6 +81,8 @@ class _Arm:
                     return
             case ast.BinOp(op=ast.Div() | ast.FloorDiv() | ast.Mod()) if not isinstance(node.right, ast.Constant):
                 divisor = self._divisor(node)
+                if divisor is not None and (again := self._again(node.right)) is not None:
+                    divisor = self._filled(again, 1)
                 if divisor is not None:
                     self.visit(node.left)
                     self.changes[node.right] = divisor
@@ -70,8 +92,24 @@ class _Arm:
                 if operand is not None:
                     self.changes[operand] = self._filled(operand, unsafe[called(node)])
                     return
+            case ast.Call() if self.again and (spread := spread_of_two(self.context, node)) is not None:
+                self.changes |= spread
+                return
+            case ast.Name(ctx=ast.Load()) if (again := self._again(node)) is not None:
+                self.changes[node] = again
+                return
         for child in ast.iter_child_nodes(node):
             self.visit(child)
+
+    def _again(self, node: ast.expr) -> Expr | None:
+        """A float tensor computed again, of harmless operands; None where it can do no harm."""
+        value: ast.expr | None = node
+        if isinstance(node, ast.Name):
+            is_float = self.kinds.dtype(node).startswith(("float", "bfloat"))
+            value = computed_before(self.context, node) if self.again and is_float else None
+        if value is None or not self.again or self.kinds.of(node) is Kind.NUMBER:
+            return None
+        return harmless(self.context, value, self.test, self.taken, again=True)
 
     def _padded(self, rows: ast.expr, first: bool) -> Expr:
         """One harmless row more, so that there is one to take where the arm isn't chosen."""
@@ -145,7 +183,7 @@ class _Arm:
             return node.args[0] if node.args else None
         return owner if self.kinds.of(owner) in (Kind.TENSOR, Kind.UNKNOWN) else None
 
-    def _filled(self, operand: ast.expr, value: float, choice: str = "torch.where({}, {}, {})") -> Expr:
+    def _filled(self, operand: Part, value: float, choice: str = "torch.where({}, {}, {})") -> Expr:
         return self.write.expr(choice, self.test, *((operand, value) if self.taken else (value, operand)))
 
 

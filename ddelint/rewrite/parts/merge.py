@@ -104,6 +104,9 @@ class Merge:
     bounded: bool = True
     """Whether a bound that the test says is enough to keep a float that divides from zero (see `harmless`)."""
 
+    again: bool = False
+    """Whether what the arms read from before is computed again of what is harmless (see `harmless`)."""
+
     def __post_init__(self) -> None:
         self.source, self.write = self.context.site.source, self.context.write
         self.place = self.whole or self.statement
@@ -136,11 +139,15 @@ class Merge:
         readers = [self.reader(local), self.reader(local)]
         if self.safe:
             for reader, taken in zip(readers, (True, False)):
-                reader.harmless = partial(harmless, self.context, test=name, taken=taken, bounded=self.bounded)
+                reader.harmless = partial(self.harmless, test=name, taken=taken)
         then, otherwise = readers[0].read(self.statement.body, suffix), readers[1].read(self.statement.orelse, other)
         if not any(reader.protects for reader in readers):
             return [], test, then, otherwise
         return self.write.assigned(name, test), name, then, otherwise
+
+    def harmless(self, node: ast.expr, test: Expr, taken: bool) -> Expr | None:
+        """What stands for an arm that is computed where it isn't chosen, too."""
+        return harmless(self.context, node, test, taken, bounded=self.bounded, again=self.again)
 
     def truths(self, names: Mapping[str, str]) -> Truths:
         """Builds tests in which `names` are called otherwise."""
@@ -163,7 +170,7 @@ class Merge:
     def _safe(self, value: Value, test: Expr, taken: bool) -> Expr:
         if not self.safe or value.node is None:
             return value.built
-        protected = harmless(self.context, value.node, test, taken, bounded=self.bounded)
+        protected = self.harmless(value.node, test, taken)
         return value.built if protected is None else protected
 
     # ------------------------------------------------------------------ names and places

@@ -45,6 +45,13 @@ def of_nothing_too(context: Context, test: ast.expr, path: Sequence[ast.AST], *,
     return changes
 
 
+def spread_of_two(context: Context, node: ast.Call) -> dict[ast.AST, Expr] | None:
+    """The operand of a standard deviation or variance that may be of one element, with one more then; else None."""
+    call = applied(node) if called(node) in knowledge().spreads else None
+    built = _Extended(known=True, two=True).two_of(context, call) if call is not None else None
+    return {call.tensor: built} if call is not None and built is not None else None
+
+
 def _wants_two(test: ast.expr) -> bool:
     """Whether a test lets two or more pass on its general side: `n < 2`, `len(x) <= 1`, `n > 1 and …`."""
     return any(
@@ -73,8 +80,8 @@ class _Extended:
                 continue
             if called(node) in knowledge().extremes:
                 built = self._one_more(context, call, knowledge().extremes[called(node)])
-            elif self.two and called(node) in knowledge().spreads and not _is_of_one_too(call):
-                built = self._two(context, call)
+            elif self.two and called(node) in knowledge().spreads:
+                built = self.two_of(context, call)
             else:
                 continue
             if built is not None:
@@ -105,11 +112,13 @@ class _Extended:
             context, call.tensor, dimension, rank, context.write.expr(value) if value != "0" else None
         )
 
-    def _two(self, context: Context, call: Applied) -> Expr | None:
-        """What a call reduces, with one element more where it has less than two."""
+    def two_of(self, context: Context, call: Applied) -> Expr | None:
+        """What a call reduces, with one element more where it has less than two; None where it needs none."""
+        if len(call.arguments) > 2 or _is_of_one_too(call):
+            return None
         built = self._one_more(context, call, _UNLIKE_DATA)
         dimension, shape = integer(call.argument(0, "dim")), Kinds(context).shape(call.tensor)
-        if built is None or not is_plain(call.tensor):
+        if built is None or not _has_one_size(context, call.tensor):
             return None
         if dimension == 0 and (shape is None or len(shape) > 1):
             template = "{}[: torch.sym_max({}.shape[0], 2)]"
@@ -120,6 +129,14 @@ class _Extended:
         else:
             return None
         return context.write.expr(template, built, call.tensor)
+
+
+def _has_one_size(context: Context, tensor: ast.expr) -> bool:
+    """Whether a tensor has the same size however often it is said: a mask is counted anew each time."""
+    if isinstance(tensor, ast.Subscript) and is_plain(tensor.value) and is_plain(tensor.slice):
+        fact = Kinds(context).fact(tensor.slice)
+        return fact is not None and fact.dtype != "bool"
+    return is_plain(tensor)
 
 
 def _unchosen_integer(context: Context, call: Applied, dtype: str, *, largest: bool) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.checks import Checks, Inexpressible
-from ddelint.rewrite.parts.harmless import FLOATS, harmless
+from ddelint.rewrite.parts.harmless import FLOATS, harmless, may_harm
 from ddelint.rewrite.parts.merge import device_of
 from ddelint.rewrite.parts.pieces import chosen_piece
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
@@ -26,14 +27,28 @@ def chosen_by(test: ast.expr, changes: Changes) -> Rewrite:
     return restructured(MESSAGE, changes, COST, decisions=(test,))
 
 
-def ways_to_protect(context: Context) -> Sequence[tuple[bool, bool]]:
-    """Whether what isn't chosen is kept harmless, and whether by a bound that the test says of a float: in both ways
-    where it compares one."""
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """How much of what isn't chosen is kept harmless: see `harmless`."""
+
+    safe: bool = True
+    bounded: bool = True
+    again: bool = False
+
+
+def ways_to_protect(context: Context, *arms: ast.AST) -> Iterator[Protection]:
+    """By a bound that the test says of a float and without, where it compares one; of what the arms read from before,
+    where they read such; not at all."""
     test, kinds = context.site.decision, Kinds(context)
     nodes = ast.walk(test) if test is not None else ()
     compared = [side for node in nodes if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)]
     is_of_floats = any(number_kind(kinds, side) == "float" for side in compared if not isinstance(side, ast.Constant))
-    return ((True, True), (True, False), (False, True)) if is_of_floats else ((True, True), (False, True))
+    yield Protection()
+    if is_of_floats:
+        yield Protection(bounded=False)
+    if any(may_harm(context, node) for arm in arms for node in ast.walk(arm)):
+        yield Protection(again=True)
+    yield Protection(safe=False)
 
 
 def merged_ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
@@ -59,9 +74,12 @@ def merged_ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
         piece = chosen_piece(write, built, write.expression(arms[0]), write.expression(arms[1]))
         if piece is not None:
             yield chosen_by(test, {choice: piece})
-        for safe, bounded in ways_to_protect(context):
+        for way in ways_to_protect(context, *arms):
             kept = [
-                harmless(context, arm, built, arm is choice.body, bounded=bounded) if safe else None for arm in arms
+                harmless(context, arm, built, arm is choice.body, bounded=way.bounded, again=way.again)
+                if way.safe
+                else None
+                for arm in arms
             ]
             values = [arm if protected is None else protected for arm, protected in zip(arms, kept)]
             yield chosen_by(test, {choice: write.expr("torch.where({}, {}, {})", built, *values)})

@@ -123,3 +123,41 @@ def test_a_count_is_never_negative(made: str, expected: bool) -> None:
 )
 def test_a_count_is_none_of_zero_where_its_test_says_so(test: str, expected: str) -> None:
     assert protected("w / len(h)", test, taken=False) == expected
+
+
+RISKY = {"x": TENSOR, "d": TypeFact("tensor", "float32", ()), "h": TypeFact("tensor", "float32", ("u0",))}
+
+
+def computed_again(before: str, arm: str, test: str = "d > 0") -> str | None:
+    context = context_of(
+        f"def fn(x, h, i):\n    d = {before}\n    return {arm} if {test} else x\n", test, RISKY, "DDE105"
+    )
+    choice = context.site.source.parents[context.site.decision] if context.site.decision else None
+    assert isinstance(choice, ast.IfExp)
+    built = harmless(context, choice.body, context.write.expression("c"), taken=True, again=True)
+    return None if built is None else context.write.code(built)
+
+
+@pytest.mark.parametrize(
+    ("before", "arm", "expected"),
+    [
+        ("x.var().sqrt()", "x / d", "x / torch.where(c, torch.where(c, x.var(), 1).sqrt(), 1)"),
+        ("x.pow(2).sum().sqrt()", "x * d", "x * torch.where(c, x.pow(2).sum(), 1).sqrt()"),
+        ("x.sum().log()", "x + d", "x + torch.where(c, x.sum(), 1).log()"),
+        ("x[0] / x[1]", "x * d", "x * (x[0] / torch.where(c, x[1], 1))"),
+        (
+            "h.std()",
+            "h * d",
+            "h * torch.nn.functional.pad(h, (0, 1), value=-123.0)[: torch.sym_max(h.numel(), 2)].std()",
+        ),
+        ("x.sum()", "x / x.var().sqrt()", "x / torch.where(c, torch.where(c, x.var(), 1).sqrt(), 1)"),
+        ("x.sum()", "x / d", "x / torch.where(c, d, 1)"),
+        ("x.std()", "x / d", "x / torch.where(c, d, 1)"),
+        ("x.norm()", "x * d", None),
+        ("x[i].std()", "x / d", "x / torch.where(c, d, 1)"),
+    ],
+)
+def test_what_was_computed_before_is_computed_again_of_what_can_do_no_harm(
+    before: str, arm: str, expected: str | None
+) -> None:
+    assert computed_again(before, arm) == expected
