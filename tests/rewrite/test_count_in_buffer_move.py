@@ -73,3 +73,28 @@ def test_only_the_class_that_counts_changes() -> None:
 def test_an_heir_that_begins_anew_is_asked_for_too() -> None:
     heir = "\n\nclass Heir(Model):\n    def reset(self):\n        self.steps = 0\n"
     assert counted(f"{HEAD}        self.steps = 0\n\n{COUNTS}{heir}") == []
+
+
+@pytest.mark.parametrize("begins", ["steps = 0", "steps: int = 3"])
+def test_a_count_that_begins_in_the_class_becomes_a_buffer_of_each_object(begins: str) -> None:
+    head = HEAD.replace("    def __init__", f"    {begins}\n\n    def __init__")
+    (new,) = counted(f"{head}        self.k = 2\n\n{COUNTS}")
+    first = begins[-1]
+    assert f"        super().__init__()\n        {BUFFER.format(first=first)}\n" in new
+    module, other = load(new, "Model")(), load(new, "Model")()
+    module(1)
+    assert module(1).item() == int(first) + 2
+    assert other(1).item() == int(first) + 1
+
+
+@pytest.mark.parametrize(
+    ("head", "further"),
+    [
+        (HEAD.replace("    def __init__", "    steps = 0\n\n    def __init__"), "\n\nprint(Model.steps)\n"),
+        (HEAD.replace("    def __init__", "    steps = []\n\n    def __init__"), ""),
+        (HEAD.replace("    def __init__", "    steps = 0\n\n    def start"), ""),
+        (HEAD.replace("(torch.nn.Module)", "") + "        self.steps = 0\n\n", ""),
+    ],
+)
+def test_a_count_of_no_module_or_that_others_read_in_the_class_stays(head: str, further: str) -> None:
+    assert counted(f"{head}        self.k = 2\n\n{COUNTS}{further}") == []

@@ -594,7 +594,22 @@ def test_a_program_without_control_flow_is_compiled_with_settings_alone(compiled
 
 
 COUNTING = """
+    import dataclasses
     import torch
+
+    class Meter:
+        def __init__(self):
+            self.n, self.seen = 0, {{"n": 0}}
+
+        def add(self, value):
+            self.n += value
+
+    @dataclasses.dataclass
+    class Slim:
+        n: int = 0
+
+        def once(self):
+            self.n += 1
 
     class Model(torch.nn.Module):
         def __init__(self):
@@ -618,6 +633,14 @@ COUNTING = """
         ("0", "self.calls = 0; self.calls += 1", ""),
         ("0", "self.calls = max(self.calls, 5)", ""),
         ("0", "self.calls: int = (self.calls + 1) % 5", "counted self.calls"),
+        ("{'n': 0, 'k': 0}", "self.calls['n'] += 1", "counted self.calls['n']"),
+        ("[0, 0]", "self.calls[1] = self.calls[1] + 1", "counted self.calls[1]"),
+        ("[0, 0]", "self.calls[1] = 5", ""),
+        ("[0, 0]", "if not torch.compiler.is_compiling(): self.calls[1] += 1", ""),
+        ("Meter()", "self.calls.add(3)", "counted self.n"),
+        ("Meter()", "self.calls.seen['n'] += 1", "counted self.calls.seen['n']"),
+        ("Meter()", "self.calls.n += 1; self.calls.n = 0", ""),
+        ("Slim()", "self.calls.once()", "counted self.n"),
     ],
 )
 def test_what_is_counted_in_python(

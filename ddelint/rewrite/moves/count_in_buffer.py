@@ -24,7 +24,7 @@ def count_in_buffer(context: Context) -> Iterator[Rewrite]:
     """
     target, source, write = context.site.node, context.site.source, context.write
     definition = _class_around(context)
-    if context.kind != COUNTED or definition is None or not isinstance(target, ast.Attribute):
+    if context.kind != COUNTED or definition is None or not isinstance(target, ast.Attribute) or not definition.bases:
         return
     changes: dict[ast.AST, Any] = {}
     known: set[ast.AST] = set()
@@ -39,12 +39,45 @@ def count_in_buffer(context: Context) -> Iterator[Rewrite]:
                 begins = True
             else:
                 changes[statement] = write.lines(_SET, buffer=target, value=value)
+    shared = None if begins else _shared(source.tree, definition, target.attr)
+    built = next(filter(None, map(_calls_of_super, definition.body)), None)
+    if shared is not None and built is not None:
+        statement, first = shared
+        register = write.lines(_BUFFER, name=write.string(target.attr), first=first)
+        changes |= {statement: [], built: [built, *register]}
+        begins = True
     if begins and known >= _all_stores(source.tree, definition, target.attr):
         yield restructured(
             f"`self.{target.attr}` is a tensor that the module holds: what is compiled counts on, in one graph",
             changes,
             doubt=f"whoever reads `{target.attr}` finds a tensor, and whoever sets it must fill that",
         )
+
+
+def _shared(module: ast.Module, definition: ast.ClassDef, attribute: str) -> tuple[ast.stmt, ast.expr] | None:
+    """`steps = 0` in the class itself, and the number; None where anything but `self` may read it there."""
+    readers = [n.value for n in ast.walk(module) if isinstance(n, ast.Attribute) and n.attr == attribute]
+    if any(ast.unparse(reader) != "self" for reader in readers):
+        return None
+    for statement in definition.body:
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if name == attribute and _is_whole(value):
+                return statement, value
+    return None
+
+
+def _calls_of_super(method: ast.stmt) -> ast.stmt | None:
+    """`super().__init__()` among the statements of a constructor: before it, a module holds no buffer."""
+    if not isinstance(method, ast.FunctionDef) or method.name != "__init__":
+        return None
+    for statement in method.body:
+        match statement:
+            case ast.Expr(ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__"))):
+                return statement
+    return None
 
 
 def _class_around(context: Context) -> ast.ClassDef | None:
