@@ -79,7 +79,7 @@ class _Extended:
             if call is None or len(call.arguments) > 2:
                 continue
             if called(node) in knowledge().extremes:
-                built = self._one_more(context, call, knowledge().extremes[called(node)])
+                built = self._more(context, call, knowledge().extremes[called(node)], 1)
             elif self.two and called(node) in knowledge().spreads:
                 built = self.two_of(context, call)
             else:
@@ -88,8 +88,8 @@ class _Extended:
                 changes[call.tensor] = built
         return changes
 
-    def _one_more(self, context: Context, call: Applied, value: str) -> Expr | None:
-        """What a call reduces, with one element more; None where it surely reduces something, or there is no such
+    def _more(self, context: Context, call: Applied, value: str, count: int) -> Expr | None:
+        """What a call reduces, with so many elements more; None where it surely reduces something, or there is no such
         element."""
         kinds, given = Kinds(context), call.argument(0, "dim")
         if kinds.of(call.tensor) is not Kind.TENSOR:
@@ -108,24 +108,24 @@ class _Extended:
         if shape is not None and all(size.isdecimal() and size != "0" for size in reduced):
             return None
         rank = None if shape is None else len(shape)
-        return _with_one_more(
-            context, call.tensor, dimension, rank, context.write.expr(value) if value != "0" else None
+        return _with_more(
+            context, call.tensor, dimension, rank, context.write.expr(value) if value != "0" else None, count
         )
 
     def two_of(self, context: Context, call: Applied) -> Expr | None:
         """What a call reduces, with one element more where it has less than two; None where it needs none."""
         if len(call.arguments) > 2 or _is_of_one_too(call):
             return None
-        built = self._one_more(context, call, _UNLIKE_DATA)
+        built = self._more(context, call, _UNLIKE_DATA, 2)
         dimension, shape = integer(call.argument(0, "dim")), Kinds(context).shape(call.tensor)
         if built is None or not _has_one_size(context, call.tensor):
             return None
         if dimension == 0 and (shape is None or len(shape) > 1):
-            template = "{}[: torch.sym_max({}.shape[0], 2)]"
+            template = "{}.narrow(0, 0, torch.sym_max({}.shape[0], 2))"
         elif dimension is None:
-            template = "{}[: torch.sym_max({}.numel(), 2)]"
+            template = "{}.narrow(0, 0, torch.sym_max({}.numel(), 2))"
         elif dimension == -1 or (shape is not None and dimension == len(shape) - 1):
-            template = "{}[..., : torch.sym_max({}.shape[-1], 2)]"
+            template = "{}.narrow(-1, 0, torch.sym_max({}.shape[-1], 2))"
         else:
             return None
         return context.write.expr(template, built, call.tensor)
@@ -177,10 +177,10 @@ def _is_of_one_too(call: Applied) -> bool:
     return isinstance(given, ast.Constant) and not given.value
 
 
-def _with_one_more(
-    context: Context, tensor: ast.expr, dimension: int | None, rank: int | None, value: Expr | None
+def _with_more(
+    context: Context, tensor: ast.expr, dimension: int | None, rank: int | None, value: Expr | None, count: int
 ) -> Expr | None:
-    """`tensor` with one element of `value` more along a dimension; along none, with one more of all that it holds.
+    """`tensor` with elements of `value` behind it along a dimension; along none, behind all that it holds.
 
     None stands for zero.
     """
@@ -191,10 +191,12 @@ def _with_one_more(
     elif dimension >= 0 and rank is not None:
         dimension -= rank
     if dimension < 0:
-        widths = write.tuple([*[0] * (-2 * dimension - 1), 1])
+        widths = write.tuple([*[0] * (-2 * dimension - 1), count])
         given = [] if value is None else [write.keyword("value", value)]
         return write.expr("torch.nn.functional.pad({}, {})", subject, [widths, *given])
     if dimension > 0 or not is_plain(tensor):
         return None
-    row = write.expr("{rows}.new_full((1, *{rows}.shape[1:]), {value})", rows=tensor, value=value or 0)
+    row = write.expr(
+        "{rows}.new_full(({count}, *{rows}.shape[1:]), {value})", rows=tensor, value=value or 0, count=count
+    )
     return write.expr("torch.cat([{}])", [tensor, row])

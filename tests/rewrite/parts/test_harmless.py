@@ -148,7 +148,7 @@ def computed_again(before: str, arm: str, test: str = "d > 0") -> str | None:
         (
             "h.std()",
             "h * d",
-            "h * torch.nn.functional.pad(h, (0, 1), value=-123.0)[: torch.sym_max(h.numel(), 2)].std()",
+            "h * torch.nn.functional.pad(h, (0, 2), value=-123.0).narrow(0, 0, torch.sym_max(h.numel(), 2)).std()",
         ),
         ("x.sum()", "x / x.var().sqrt()", "x / torch.where(c, torch.where(c, x.var(), 1).sqrt(), 1)"),
         ("x.sum()", "x / d", "x / torch.where(c, d, 1)"),
