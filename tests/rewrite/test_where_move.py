@@ -349,6 +349,13 @@ class Box:
     def update(self, rows):
         self.learn(rows)
 
+    def parameters(self):
+        return [self.centre]
+
+    def slide(self, rows):
+        for held in self.parameters():
+            held.mul_(0.5).add_(rows.mean(0))
+
     def step(self, x):
 {body}
 
@@ -370,6 +377,8 @@ EARLY = "        if x.sum() < 0:\n            return x * 0, x.sum()\n"
         "        x = x + self.learn(x)\n        self.count.add_(x.numel())\n        return x, x.sum()\n",
         EARLY
         + "        for row in range(2):\n            self.centre += x[row]\n        return x, self.centre.max()\n",
+        EARLY + "        self.slide(x)\n        return x + 1, self.centre.sum()\n",
+        EARLY + "        for p in self.parameters():\n            p.add_(x[0])\n        return x, self.centre.max()\n",
     ],
 )
 def test_state_that_is_changed_behind_an_early_return_is_put_back(body: str) -> None:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.operands import augmented
-from ddelint.rewrite.reading.changes_of_calls import changed_by_calls
+from ddelint.rewrite.reading.changes_of_calls import changed_by_calls, modules_changed_by_calls
+from ddelint.rewrite.reading.gone_through import modules_changed
 from ddelint.rewrite.reading.names import fresh_name
 from ddelint.rewrite.reading.regions import changed_in_place
 from ddelint.rewrite.writing.rewrites import Expr, Statements
+
+_SAME_MEMORY = "data"
+_KEPT = "{name} = {held}.clone()"
+_BACK = "{held}.copy_(torch.where({test}, {name}, {held}))"
+_KEPT_EACH = "{name} = [each.detach().clone() for each in {held}]"
+_BACK_EACH = (
+    "for {each}, {before} in zip({held}, {name}):\n    {each}.detach().copy_(torch.where({test}, {before}, {each}))"
+)
 
 
 def state_changed(context: Context, statements: Sequence[ast.stmt]) -> Mapping[str, str]:
     """Tensors among attributes that statements, and what they call, change in place → a name for what one held before.
 
-    In the order of their texts: "self.centre", "self.memory.bank".
+    In the order of their texts: "self.centre", "self.memory.bank"; "self.target.parameters()" for all of a module's.
     """
     facts = {text: context.type_of(text) for text in changed_in_place(statements)}
     here = {text for text, fact in facts.items() if fact is not None and fact.kind == "tensor"}
@@ -25,7 +35,10 @@ def state_changed(context: Context, statements: Sequence[ast.stmt]) -> Mapping[s
     # the same attribute of two parts needs two names
     last = [text.rpartition(".")[2] for text in state]
     names = [one if last.count(one) == 1 else text.replace(".", "_") for text, one in zip(state, last)]
-    return {text: fresh_name(context.site.source, f"{name}_before") for text, name in zip(state, names)}
+    of_modules = sorted({*modules_changed(statements).values(), *modules_changed_by_calls(context, statements)})
+    parts = [re.sub(r"\W+", "_", text.partition("()")[0].removeprefix("self.")) for text in of_modules]
+    both = zip((*state, *of_modules), (*names, *parts))
+    return {text: fresh_name(context.site.source, f"{name}_before") for text, name in both}
 
 
 def changes_only(context: Context, statement: ast.stmt, state: Mapping[str, str]) -> bool:
@@ -40,7 +53,10 @@ def changes_only(context: Context, statement: ast.stmt, state: Mapping[str, str]
 def changed_otherwise(context: Context, statements: Sequence[ast.stmt], state: Mapping[str, str]) -> set[str]:
     """What statements change in place but for such state; what a module's methods do is seen in them."""
     facts = {text: context.type_of(text) for text in changed_in_place(statements) - state.keys()}
-    return {text for text, fact in facts.items() if fact is None or fact.kind != "module"}
+    # what a loop calls the tensors of a module
+    named = {name for name, text in modules_changed(statements).items() if text in state}
+    named |= {f"{name}.{_SAME_MEMORY}" for name in named}
+    return {text for text, fact in facts.items() if fact is None or fact.kind != "module"} - named
 
 
 def kept(context: Context, state: Mapping[str, str]) -> Statements:
@@ -49,16 +65,29 @@ def kept(context: Context, state: Mapping[str, str]) -> Statements:
     return [
         line
         for text, name in state.items()
-        for line in write.assigned(write.expression(name), write.expr("{}.clone()", write.expression(text)))
+        for line in write.lines(_KEPT_EACH if _are_many(text) else _KEPT, name=name, held=_given(context, text))
     ]
 
 
 def put_back(context: Context, state: Mapping[str, str], test: Expr) -> Statements:
     """The state as it was kept where `test` is true."""
     write = context.write
-    template = "{place}.copy_(torch.where({test}, {before}, {place}))"
+    each, before = (write.expression(ast.Name(fresh_name(context.site.source, name))) for name in ("each", "before"))
     return [
         line
         for text, name in state.items()
-        for line in write.lines(template, place=write.expression(text), test=test, before=write.expression(name))
+        for line in (
+            write.lines(_BACK_EACH, each=each, before=before, held=_given(context, text), name=name, test=test)
+            if _are_many(text)
+            else write.lines(_BACK, held=_given(context, text), name=name, test=test)
+        )
     ]
+
+
+def _are_many(text: str) -> bool:
+    """Whether a text says what gives all of a module's tensors."""
+    return text.endswith("()")
+
+
+def _given(context: Context, text: str) -> Expr:
+    return context.write.expression(ast.parse(text, mode="eval").body)

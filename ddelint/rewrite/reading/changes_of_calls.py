@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.gone_through import modules_changed
 from ddelint.rewrite.reading.neighbours import Read, imported
 from ddelint.rewrite.reading.regions import changed_in_place, root_of
 from ddelint.sources.source import SourceFile, descend
@@ -31,6 +32,14 @@ def changed_by_calls(context: Context, body: Sequence[ast.stmt]) -> set[str]:
     found = here.changed(body, owner, _DEEPEST_CALL, tensors)
     facts = {text: context.type_of(text) for text in found}
     return {text for text, fact in facts.items() if (found[text] if fact is None else fact.kind == "tensor")}
+
+
+def modules_changed_by_calls(context: Context, body: Sequence[ast.stmt]) -> set[str]:
+    """What gives the tensors that code of the same project, which `body` calls, changes as all of a module's:
+    `self.target.parameters()`."""
+    here, owner = _around(context)
+    found = here.changed(body, owner, _DEEPEST_CALL, lambda file, function: set())
+    return {text for text in found if text.endswith("()")}
 
 
 def run_by_calls(context: Context, nodes: Sequence[ast.AST]) -> list[ast.FunctionDef]:
@@ -83,7 +92,7 @@ class _File:
             ran = callee.function
             known = tensors(callee.file, ran)
             inside = callee.file.changed(ran.body, callee.owner, depth - 1, tensors)
-            for text in changed_in_place(ran.body) | _added_to(ran):
+            for text in changed_in_place(ran.body) | _added_to(ran) | set(modules_changed(ran.body).values()):
                 inside[text] = inside.get(text, False) or text in known
             given = _given(call, ran, callee.receiver)
             for text, is_tensor in inside.items():

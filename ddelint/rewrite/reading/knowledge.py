@@ -150,7 +150,7 @@ class Knowledge:
     overwriting: frozenset[str]
     loading: Mapping[str, str]
     tensors_of_modules: frozenset[str]
-    named_tensors: frozenset[str]
+    named_tensors: Mapping[str, str]
     adding: Mapping[str, bool]
     functional: Mapping[str, str]
     elementwise: frozenset[str]
