@@ -27,6 +27,7 @@ from ddelint.verify.references import Reference, patience_of, witnessed
 from ddelint.verify.replaying import the_row_early
 from ddelint.verify.running import Overruns, Patience, run_sample
 from ddelint.verify.samples import IN_A_ROW, REQUIRING_GRAD, Sample
+from ddelint.verify.shortening import few_of_each_kind
 
 _MOST_MISMATCHES = 6
 _ONE_WAY = 8
@@ -102,7 +103,7 @@ def _through_targets(
             for result in results
         ),
         backward=all(backward) if backward else None,
-        mismatches=failed_backward[:_MOST_MISMATCHES],
+        mismatches=tuple(few_of_each_kind(failed_backward, _MOST_MISMATCHES)),
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -130,7 +131,7 @@ def _autocast_question(program: Program, options: SessionOptions, references: Se
 
 def _shortened(result: TargetResult) -> TargetResult:
     ranked = sorted(result.mismatches, key=lambda mismatch: not (mismatch.declared or mismatch.in_a_row))
-    return replace(result, mismatches=tuple(ranked[:_MOST_MISMATCHES]))
+    return replace(result, mismatches=tuple(few_of_each_kind(ranked, _MOST_MISMATCHES)))
 
 
 def eager_references(original: Entry, options: SessionOptions, samples: int, count: int) -> Iterator[Reference]:

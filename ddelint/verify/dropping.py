@@ -1,16 +1,23 @@
-"""Dropout in a program that was made without: modules, and fields of modules, whose chance is zero get another one.
+"""What only training does, in a program that was made without: dropout, and whatever else is zero or one.
 
 A program is often built with `dropout=0.0` to be looked at and with more to be trained. With none, nothing shows that
 an arm which is computed and thrown away draws random numbers, or that a gradient draws them once more. What such fields
-are called is data: rules/varying.toml.
+are called is data: rules/varying.toml. So it is with the floats that a module of the user's reads where it asks
+`self.training`, whatever they are called: a share of rows that survive of 1.0, a momentum of 0.0.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
+import inspect
+import itertools
+import textwrap
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,23 +29,71 @@ WITH_DROPOUT = "in train() with dropout"
 _CHANCE = 0.5
 
 
+_MOST = 3
+"""Names of fields that training reads."""
+
+
 def with_dropout(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     """The same input in train(), where chances of zero are one half; nothing for a program that has none."""
     if isinstance(program, torch.nn.Module) and any(True for _ in _zero_chances(program)):
-        yield _dropping
+        yield partial(_with_chances, _zero_chances, WITH_DROPOUT)
 
 
-def _dropping(sample: Sample) -> Sample:
+def with_what_training_reads(program: Any) -> Iterator[Callable[[Sample], Sample]]:
+    """The same input in train(), with one half for what is zero or one and read where `self.training` is asked."""
+    found = (
+        dict.fromkeys(name for _, name in _read_by_training(program)) if isinstance(program, torch.nn.Module) else {}
+    )
+    for name in itertools.islice(found, _MOST):
+        yield partial(_with_chances, partial(_named, name), f"in train() with {name}={_CHANCE}")
+
+
+def _with_chances(
+    fields: Callable[[torch.nn.Module], Iterator[tuple[torch.nn.Module, str]]], mode: str, sample: Sample
+) -> Sample:
     before = sample.prepare
 
     def prepare(program: Any) -> Any:
         program = before(program).train()
-        for module, name in list(_zero_chances(program)):
-            setattr(module, name, _CHANCE)
+        for module, name in list(fields(program)):
+            object.__setattr__(module, name, _CHANCE)
         return program
 
-    label = f"{sample.label}, {WITH_DROPOUT}"
-    return replace(sample, label=label, declared=False, prepare=prepare, mode=WITH_DROPOUT)
+    return replace(sample, label=f"{sample.label}, {mode}", declared=False, prepare=prepare, mode=mode)
+
+
+def _named(wanted: str, program: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, str]]:
+    return ((module, name) for module, name in _read_by_training(program) if name == wanted)
+
+
+def _read_by_training(program: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, str]]:
+    for module in program.modules():
+        values = vars(module)
+        for name in _names_beside_training(type(module)):
+            if type(values.get(name)) is float and values[name] in (0.0, 1.0) and name not in _names():
+                yield module, name
+
+
+def _names_beside_training(owner: type) -> tuple[str, ...]:
+    """What the methods of a user's class that ask `self.training` read of `self`, in the order of the text."""
+    if owner.__module__.partition(".")[0] not in ("builtins", "torch"):
+        with suppress(OSError, TypeError, SyntaxError, ValueError):
+            return _read_in(textwrap.dedent(inspect.getsource(owner)))
+    return ()
+
+
+@functools.lru_cache(maxsize=64)
+def _read_in(text: str) -> tuple[str, ...]:
+    methods = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
+    read = (list(_of_self(method)) for method in methods)
+    return tuple(dict.fromkeys(itertools.chain(*(names for names in read if "training" in names))))
+
+
+def _of_self(method: ast.FunctionDef) -> Iterator[str]:
+    for node in ast.walk(method):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Load()):
+                yield name
 
 
 def _zero_chances(program: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, str]]:

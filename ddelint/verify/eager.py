@@ -41,6 +41,7 @@ from ddelint.verify.remembered import Remembered
 from ddelint.verify.running import run_sample
 from ddelint.verify.sameness import EXACT, REORDERED
 from ddelint.verify.samples import Sample
+from ddelint.verify.shortening import few_of_each_kind
 from ddelint.verify.stopwatch import Stopwatch
 from ddelint.verify.work import Work
 
@@ -296,14 +297,7 @@ def _worst(mismatches: Sequence[Mismatch]) -> list[Mismatch]:
             m.sample.count(", "),  # the plainest input first: others are made of it
         ),
     )
-    kept: list[Mismatch] = []
-    counts: dict[Mismatch, int] = {}
-    for mismatch in ranked:
-        kind = replace(mismatch, sample="", expected="", got="", base="")
-        counts[kind] = counts.get(kind, 0) + 1
-        if counts[kind] <= 2:
-            kept.append(mismatch)
-    return kept[:_MOST_MISMATCHES]
+    return few_of_each_kind(ranked, _MOST_MISMATCHES)
 
 
 def _is_stable(original: Entry, references: Sequence[Reference]) -> tuple[bool, bool]:

@@ -8,6 +8,8 @@ from contextlib import suppress
 from enum import Enum, EnumMeta
 from typing import Any
 
+import torch
+
 _MOST = 3
 
 
@@ -36,7 +38,9 @@ def as_there(value: object, there: object) -> object:
 
 
 def said(value: object) -> str:
-    """`Mode.MEAN` for a member, the name of a function or class, else what `repr` says."""
+    """`Mode.MEAN` for a member, `float32[2, 3]` for a tensor, a function's or class's name, else what `repr` says."""
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
     name = getattr(value, "__name__", None)

@@ -30,10 +30,11 @@ from ddelint.verify.members import (
     with_other_number,
 )
 from ddelint.verify.samples import Sample
+from ddelint.verify.undeclared import instead_of_none, options_read
 
 FLAG = "with another argument"
 """The mode of inputs with another Python argument, or setting, than any that was declared."""
-_MOST, _MOST_TEXTS, _MOST_INSIDE, _MOST_LISTS, _MOST_EXTREME = 6, 3, 6, 2, 3
+_MOST, _MOST_TEXTS, _MOST_INSIDE, _MOST_LISTS, _MOST_EXTREME, _MOST_UNDECLARED = 6, 3, 6, 2, 3, 3
 NO_TEXTS: Mapping[str, Sequence[str]] = {}
 
 
@@ -46,13 +47,14 @@ def other_flags(
     program names becomes zero, or one; a text becomes each other one that the program compares it with (`texts`, by
     name; where none is compared under the argument's own name, those that other names are compared with); a member of
     an enumeration becomes each other one, and None one of the enumeration that the argument is annotated with; a
-    function, a layer or a dtype another one that takes the same (`families`), and so the name of one. Last
-    come other floats, the first numbers in lists and dictionaries, fields of objects, and lists of tensors or numbers
-    with one more and one less.
+    function, a layer or a dtype another one that takes the same (`families`), and so the name of one. Options that are
+    read of keywords are given (`undeclared`). Last come other floats, the first numbers in lists and dictionaries,
+    fields of objects, and lists of tensors or numbers with one more and one less.
     """
     called = _called(program)
     signature, given = _bound(called, sample)
-    tested, members = _tested(called), annotated_members(called)
+    tree = _parsed(called)
+    tested, members = _tested(tree), annotated_members(called)
     found = 0
     named = [p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     for parameter in named:
@@ -65,6 +67,10 @@ def other_flags(
         for other in others:
             found += 1
             yield partial(_with_argument, signature, name, other)
+    for keywords in (p.name for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD):
+        for option, other in itertools.islice(options_read(tree, keywords), _MOST_UNDECLARED):
+            change = partial(_with_option, option, other)
+            yield partial(_with_change, signature, keywords, f"with {option}={said(other)}", change)
     last = (p.name for p in named if p.name not in tested or not isinstance(given[p.name], float))
     inner = ((name, place) for name in last for place in places_of_numbers(given[name]))
     for name, place in itertools.islice(inner, _MOST_INSIDE):
@@ -76,6 +82,18 @@ def other_flags(
     for name in [p.name for p in named if is_of_any_length(given[p.name])][:_MOST_LISTS]:
         yield partial(_with_change, signature, name, "with one more", with_one_more)
         yield partial(_with_change, signature, name, "with one less", with_one_less)
+
+
+def instead_of_nothing(
+    program: Callable[..., Any], sample: Sample, texts: Mapping[str, Sequence[str]] = NO_TEXTS
+) -> Iterator[partial[Sample]]:
+    """Changes of an input set: the first few arguments that are None a tensor or a number, one at a time."""
+    called = _called(program)
+    signature, given = _bound(called, sample)
+    known = {*annotated_members(called), *texts}
+    empty = (name for name, value in given.items() if value is None and name not in known)
+    for name in itertools.islice(empty, _MOST_UNDECLARED):
+        yield from (partial(_with_argument, signature, name, other) for other in instead_of_none(called, name, given))
 
 
 def extreme_arguments(program: Callable[..., Any], sample: Sample) -> Iterator[partial[Sample]]:
@@ -143,13 +161,22 @@ def _others(value: object, default: object, *, is_tested: bool) -> Iterator[obje
         yield from others_of_its_family(value)
 
 
-def _tested(called: Callable[..., Any]) -> frozenset[str]:
-    """The names in the tests of a function."""
+def _parsed(called: Callable[..., Any]) -> ast.AST:
+    """The text of a function; an empty one where there is none."""
     with suppress(OSError, TypeError, SyntaxError, ValueError):
-        tree = ast.parse(textwrap.dedent(inspect.getsource(called)))
-        tests = [node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))]
-        return frozenset(node.id for test in tests for node in ast.walk(test) if isinstance(node, ast.Name))
-    return frozenset()
+        return ast.parse(textwrap.dedent(inspect.getsource(called)))
+    return ast.Module([], [])
+
+
+def _tested(tree: ast.AST) -> frozenset[str]:
+    """The names in the tests of a function."""
+    tests = [node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))]
+    return frozenset(node.id for test in tests for node in ast.walk(test) if isinstance(node, ast.Name))
+
+
+def _with_option(name: str, value: object, keywords: Mapping[str, object] | object) -> object:
+    """Keywords with one more; `keywords` is no dictionary where none were given."""
+    return {**(keywords if isinstance(keywords, Mapping) else {}), name: value}
 
 
 def _with_change(
@@ -170,7 +197,8 @@ def _with_argument(signature: inspect.Signature, name: str, value: object, sampl
     def make() -> Arguments:
         args, kwargs = sample.make()
         bound = signature.bind(*args, **kwargs)
-        bound.arguments[name] = as_there(value, bound.arguments.get(name, signature.parameters[name].default))
+        there = as_there(value, bound.arguments.get(name, signature.parameters[name].default))
+        bound.arguments[name] = there.clone() if isinstance(there, torch.Tensor) else there
         return bound.args, dict(bound.kwargs)
 
     return replace(sample, label=f"{sample.label}, {name}={said(value)}", declared=False, make=make, mode=FLAG)

@@ -7,6 +7,7 @@ One at a time: all at once may come to another side of a decision, where what on
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
@@ -30,14 +31,14 @@ def places_of_numbers(value: object) -> Sequence[int]:
     """Where among the leaves of a float or a container the numbers stand that may be others: bools, floats, and
     integers that are zero (others may be sizes, or places)."""
     leaves = pytree.tree_leaves(value) if isinstance(value, (float, *_CONTAINERS)) else []
-    changed = ((leaf, _other(leaf)) for leaf in leaves)
+    changed = ((leaf, other_number(leaf)) for leaf in leaves)
     return [place for place, (leaf, other) in enumerate(changed) if other is not leaf and other != leaf]
 
 
 def with_other_number(value: object, place: int) -> object:
     """A copy of the value with the leaf at the place changed."""
     leaves, spec = pytree.tree_flatten(value)
-    leaves[place : place + 1] = map(_other, leaves[place : place + 1])
+    leaves[place : place + 1] = map(other_number, leaves[place : place + 1])
     return pytree.tree_unflatten(leaves, spec)
 
 
@@ -79,7 +80,7 @@ def other_fields(value: object, texts: Mapping[str, Sequence[str]]) -> Iterator[
         if type(held) is str:
             known = texts.get(name.rpartition(".")[2], ()) or texts_beside(held)
             others = [text for text in known if text != held]
-        elif type(held) in _PLAIN and (other := _other(held)) is not held:
+        elif type(held) in _PLAIN and (other := other_number(held)) is not held:
             others = [other]
         yield from ((name, other) for other in others if other != held)
 
@@ -92,21 +93,60 @@ def _fields_inside(value: object) -> Iterator[tuple[str, object]]:
 
 
 def fields_of(value: object) -> Mapping[str, object]:
-    """Field → value of an object of the user's; nothing for what is no such object."""
-    if isinstance(value, _NO_FIELDS) or type(value).__module__.partition(".")[0] in ("builtins", "torch"):
+    """Field → value of an object of the user's: what it was given, what stands in its slots, the fields of a named
+    tuple, the items of a dictionary of the user's class by their names. Nothing for what is no such object."""
+    if type(value).__module__.partition(".")[0] in ("builtins", "torch"):
         return {}
-    return getattr(value, "__dict__", {})
+    if isinstance(value, tuple):
+        return dict(zip(getattr(value, "_fields", ()), value))
+    if isinstance(value, dict):
+        return {name: held for name, held in dict.items(value) if isinstance(name, str) and name.isidentifier()}
+    if isinstance(value, _NO_FIELDS):
+        return {}
+    slots = (name for kind in type(value).__mro__ for name in _slots(kind))
+    kept = {name: object.__getattribute__(value, name) for name in slots if _is_filled(value, name)}
+    return {**kept, **getattr(value, "__dict__", {})}
+
+
+def part_of(value: object, name: str) -> object:
+    """What stands under a name in an object of the user's or a dictionary; None where nothing does."""
+    if isinstance(value, dict) and dict.__contains__(value, name):
+        return dict.__getitem__(value, name)
+    fields = fields_of(value)
+    if name in fields:
+        return fields[name]
+    is_open = not isinstance(value, _NO_FIELDS) and type(value).__module__ != "builtins"
+    found = inspect.getattr_static(value, name, None) if is_open else None
+    return None if inspect.isdatadescriptor(found) else found
+
+
+def _slots(kind: type) -> Sequence[str]:
+    slots = vars(kind).get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else slots
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
+
+
+def _is_filled(value: object, name: str) -> bool:
+    try:
+        object.__getattribute__(value, name)
+    except AttributeError:
+        return False
+    return True
 
 
 def with_field(name: str, other: object, value: object) -> object:
     """A copy of an object with another value in a field (`loss.weight`: of one that it holds), also of one that forbids
     changes."""
     first, _, inner = name.partition(".")
-    held = getattr(value, first)
+    held = part_of(value, first)
+    new = with_field(inner, other, held) if inner else copy.deepcopy(as_there(other, held))
+    if isinstance(value, tuple):
+        return type(value)._make(new if each == first else part for each, part in fields_of(value).items())  # type: ignore[attr-defined]
     changed = copy.copy(value)
-    object.__setattr__(
-        changed, first, with_field(inner, other, held) if inner else copy.deepcopy(as_there(other, held))
-    )
+    if isinstance(changed, dict):
+        dict.__setitem__(changed, first, new)
+    else:
+        object.__setattr__(changed, first, new)
     return changed
 
 
@@ -134,7 +174,7 @@ def is_container(value: object) -> bool:
     return isinstance(value, _CONTAINERS)
 
 
-def _other(leaf: Any) -> Any:
+def other_number(leaf: Any) -> Any:
     """Zero, which hides what is multiplied with it or added, becomes one half, or one."""
     if type(leaf) is bool:
         return not leaf

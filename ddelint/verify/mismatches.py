@@ -54,6 +54,7 @@ TOLD = frozenset(
     (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, WIDENED, MIXED, DRAWS, POISONED)
 ) | {AS_TENSOR, COUNT}
 """Aspects in which no result differs."""
+_FORM = ("type", "shape", "dtype")
 RANDOM = "random state"
 _NUMERIC = ("value", "mutation", "gradient")
 """Aspects in which results may differ by rounding."""
@@ -206,6 +207,13 @@ def outcome_differences(
         for name in sorted(got.rebound - expected.rebound):
             yield Difference("mutation", name, f"self.{name} is the same tensor as before", "another one in its place")
     yield from gradient_differences(expected, got, tolerance, moved)
+
+
+def parts_in_form(expected: Outcome, got: Outcome) -> bool:
+    """Whether the results of two calls that returned have another structure, shape or dtype."""
+    if expected.result is None or got.result is None:
+        return False
+    return any(found.aspect in _FORM for found in differences(expected.result, got.result, EXACT))
 
 
 def _noise(moved: MovedCall, part: Callable[[Outcome], Frozen | None]) -> Noise:

@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree
 
 from ddelint.nouns.protocol import INTEGERS, NOT_FINITE
 from ddelint.verify.calls import letting_gradients_flow
-from ddelint.verify.dropping import with_dropout
+from ddelint.verify.dropping import with_dropout, with_what_training_reads
 from ddelint.verify.inputs import FAR_BELOW, is_integer, leaf_name
 from ddelint.verify.kinds import IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, in_double, other_kinds, rounded
 from ddelint.verify.samples import AUTOCAST, UNREAD, Sample, is_ordinary, with_leaves
@@ -85,13 +85,20 @@ def near(number: int, sample: Sample) -> Sample:
 
 
 def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
-    """The same input in what nobody declared: train() or eval(), whichever it is not; dropout where there
-    is none; other weights; double and half precision, bfloat16; integers; autocast; strides; one row, and none."""
+    """The same input in what nobody declared: train() or eval(), whichever it is not; dropout, and what else training
+    reads, where there is none; other weights; double and half precision, bfloat16; integers; autocast; strides; one
+    row, and none."""
     if isinstance(program, torch.nn.Module):
-        yield partial(_in_training, not program.training)
+        in_training: Callable[[Sample], Sample] = partial(_in_training, not program.training)
+        yield in_training
         yield from with_dropout(program)
-        if any(True for _ in _weights(program)) or any(True for _ in kept_to_be_set(program)):
+        changing = any(True for _ in _weights(program)) or any(True for _ in kept_to_be_set(program))
+        if changing:
             yield _with_other_weights
+        # statistics that begin as zeros hide what training makes of them
+        first = _with_other_weights if changing else _as_it_is
+        for change in (in_training, *with_what_training_reads(program)):
+            yield partial(_after, first, change)
     yield _in_double
     yield partial(_in_half, torch.float16, _HALF)
     yield _in_bfloat16
@@ -101,6 +108,14 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     yield _under_autocast
     yield _strided
     yield from in_other_sizes()
+
+
+def _as_it_is(sample: Sample) -> Sample:
+    return sample
+
+
+def _after(first: Callable[[Sample], Sample], change: Callable[[Sample], Sample], sample: Sample) -> Sample:
+    return change(first(sample))
 
 
 def in_other_dtypes(sample: Sample, parameters: Sequence[str]) -> Iterator[Callable[[Sample], Sample]]:

@@ -15,12 +15,13 @@ from ddelint.nouns.protocol import INTEGERS, NOT_FINITE, Decision, Mismatch, Ses
 from ddelint.trace.entry import Entry
 from ddelint.verify import guided, traced_path
 from ddelint.verify.calls import Outcome
-from ddelint.verify.flags import FLAG, extreme_arguments, other_flags
+from ddelint.verify.flags import FLAG, extreme_arguments, instead_of_nothing, other_flags
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
 from ddelint.verify.kinds import ALONE, IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, other_kinds
 from ddelint.verify.making import other_makings
 from ddelint.verify.meeting import difference, is_untouched
+from ddelint.verify.mismatches import parts_in_form
 from ddelint.verify.modes import (
     OTHER_SIZES,
     called_twice,
@@ -288,13 +289,17 @@ class Runs:
         modes = [*other_modes(program)]
         if self._has_gradients and any(r.first.state_changed for r in self.references):
             modes += called_twice(program)
-        for mode, at in [*((mode, chosen) for mode in modes), *((flag, chosen[:2]) for flag in flags)]:
+        given: list[Callable[[Sample], Sample]]
+        given = [*instead_of_nothing(program, chosen[0].sample, self._recorder.texts)]
+        for mode, at in [*((mode, chosen) for mode in modes), *((flag, chosen[:2]) for flag in (*flags, *given))]:
             known = len(self.references)
             for number, reference in enumerate(at):
                 name = mode(reference.sample).label.removeprefix(f"{reference.sample.label}, ")
                 if not self._is_left_out(name, first=not number):
                     self._add(reference.sample, mode, of=reference, twin=True)
             self._forget_if_torn_apart(known)
+            if mode in given:
+                self._forget_if_of_another_form(known, at)
 
     def change_kinds(self) -> None:
         """One argument of another kind than declared, numbers at their extremes, as long as time lasts."""
@@ -335,13 +340,16 @@ class Runs:
             self._forget_if_torn_apart(known)
 
     def _returning_one_for_each_way(self) -> list[Reference]:
+        """And one with equal values: what a loop over distinct ones leaves out is no side of a decision."""
         chosen = self._one_for_each_way()[:_MODES] or self.references[:1]
+        alike = (r for r in self.references if not r.twin and r.first.returned and r.sample.label.endswith(TIES))
+        chosen += itertools.islice((r for r in alike if all(r is not one for one in chosen)), 1)
         return [reference for reference in chosen if reference.first.returned]
 
     def _flags(self, program: Any, sample: Sample) -> list[partial[Sample]]:
         return [
             *other_flags(program, sample, self._recorder.texts),
-            *other_settings(program, self._recorder.settings),
+            *other_settings(program, self._recorder.settings, self._recorder.defaults),
             *other_texts(program, self._recorder.texts),
             *other_globals(program, self._recorder.globals),
         ]
@@ -350,6 +358,12 @@ class Runs:
         """Runs from `known` on say nothing where the original raises: sizes, or arguments, that go together."""
         added = self.references[known:]
         if any(r.sample.mode in _TORN_APART and not r.first.returned for r in added):
+            del self.references[known:]
+
+    def _forget_if_of_another_form(self, known: int, at: Sequence[Reference]) -> None:
+        """Runs from `known` on say nothing where results have another shape than without the change: a tensor that
+        nobody declared is tried as a guess, and what does not fit is mostly no argument of that kind."""
+        if any(parts_in_form(before.first, after.first) for before, after in zip(at, self.references[known:])):
             del self.references[known:]
 
     def call_in_a_row(self) -> None:

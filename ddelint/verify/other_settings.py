@@ -7,11 +7,13 @@ from __future__ import annotations
 import copy
 import inspect
 import itertools
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
 from functools import partial
+from types import CellType
 from typing import Any
 
 import torch
@@ -19,7 +21,7 @@ import torch
 from ddelint.verify.calls import module_of
 from ddelint.verify.enumerations import as_there, other_members, said
 from ddelint.verify.flags import FLAG
-from ddelint.verify.members import extremes_of, is_container, others_of
+from ddelint.verify.members import extremes_of, fields_of, is_container, others_of, part_of, with_field
 from ddelint.verify.reach import Reached
 from ddelint.verify.samples import Sample, is_ordinary
 
@@ -28,10 +30,13 @@ _MOST_GLOBALS, _MOST_TEXTS, _MOST_PAIRS = 3, 3, 8
 _LARGEST = 1 << 20
 """Elements of a buffer up to which it is turned round."""
 
+NO_DEFAULTS: Mapping[str, object] = {}
 Change = Callable[[Sample], Sample]
 
 
-def other_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partial[Sample]]:
+def other_settings(
+    program: Any, names: Mapping[str, bool], defaults: Mapping[str, object] = NO_DEFAULTS
+) -> Iterator[partial[Sample]]:
     """Changes of an input set: an attribute of these names that a module of the user's was made with, one at a time.
 
     `names`: `least`, `config.least` of an object that the module holds, or a pattern (`least_*`), and whether a
@@ -39,7 +44,8 @@ def other_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partial[
     begins as zero or one hides what it is for; so are numbers in a list or a dictionary, one at a time. Integers become
     two more than twice as much where a test rests on them, or where they are zero, and are else left alone, for sizes
     and counts of layers go together. The rows of a buffer that is saved stand in reverse: an order that begins as 0, 1,
-    2, … changes nothing. A member of an enumeration becomes each other one.
+    2, … changes nothing. A member of an enumeration becomes each other one. What is not there is what is taken for it
+    (`defaults`), changed in the same way.
     """
     left = {
         bool: _MOST_SETTINGS,
@@ -48,7 +54,7 @@ def other_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partial[
         Enum: _MOST_MEMBERS,
         list: _MOST_LISTED,
     }
-    for path, name, value, is_tested in _settings(program, names):
+    for path, name, value, is_tested in _settings(program, names, defaults):
         for other in _other_values(value, is_tested=is_tested):
             kind = _kind(other)
             if left[kind]:
@@ -68,7 +74,9 @@ def extreme_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partia
         yield from (change for change in one_of_each if change is not None)
 
 
-def _settings(program: Any, names: Mapping[str, bool]) -> Iterator[tuple[str, str, object, bool]]:
+def _settings(
+    program: Any, names: Mapping[str, bool], defaults: Mapping[str, object] = NO_DEFAULTS
+) -> Iterator[tuple[str, str, object, bool]]:
     """(path of a module of the user's, attribute, value, whether a decision's test rests on it), each once."""
     known: set[tuple[str, str]] = set()
     owner = module_of(program)
@@ -78,10 +86,11 @@ def _settings(program: Any, names: Mapping[str, bool]) -> Iterator[tuple[str, st
         path, module = place
         if type(module).__module__.partition(".")[0] == "torch":
             continue
-        for name in _names_in(module, pattern):
+        is_absent = pattern in defaults and _value_of(module, pattern) is None and _may_be_set(module, pattern)
+        for name in [pattern] if is_absent else _names_in(module, pattern):
             if name != "training" and (path, name) not in known:
                 known.add((path, name))
-                yield path, name, _value_of(module, name), is_tested
+                yield path, name, defaults[name] if is_absent else _value_of(module, name), is_tested
 
 
 def other_texts(program: Any, texts: Mapping[str, Sequence[str]]) -> Iterator[partial[Sample]]:
@@ -98,11 +107,11 @@ def other_texts(program: Any, texts: Mapping[str, Sequence[str]]) -> Iterator[pa
 
 def other_globals(program: Any, names: Mapping[str, bool]) -> Iterator[partial[Sample]]:
     """Changes of an input set: a number, one in a list or a dictionary, or a member of an enumeration, of these names
-    among the globals of the modules that a program's functions stand in, one at a time, as `other_settings` changes
-    them."""
+    among the globals of the modules that a program's functions stand in, among what these functions enclose, and among
+    the attributes of classes (`.fill`), one at a time, as `other_settings` changes them."""
     found = 0
-    for name, holder in _globals(program):
-        for other in _other_values(holder[name], is_tested=names[name]) if name in names else ():
+    for name, place in _globals(program):
+        for other in _other_values(place.value, is_tested=names[name]) if name in names else ():
             if not isinstance(other, torch.Tensor) and found < _MOST_GLOBALS:
                 found += 1
                 yield partial(_with_global, name, other)
@@ -130,13 +139,19 @@ def _names_in(module: torch.nn.Module, pattern: str) -> Sequence[str]:
     enumeration (`mode.value`) the attribute that holds this."""
     if "*" not in pattern:
         names = list(itertools.accumulate(pattern.split("."), "{}.{}".format))
-        return (next((name for name in names if isinstance(_value_of(module, name), Enum)), pattern),)
+        found = [name for name in names if _value_of(module, name) is not None]
+        # of `self.mode.value` and `self.sizes.index(…)` what the module holds
+        return (found[-1] if found and _is_plain(_value_of(module, found[-1])) else pattern,)
     *chain, last = pattern.split(".")
     owner: object = module
     for part in chain:
         owner = getattr(owner, "__dict__", {}).get(part)
     prefix = "".join(f"{part}." for part in chain)
     return [f"{prefix}{name}" for name in getattr(owner, "__dict__", {}) if fnmatchcase(name, last) and name[0] != "_"]
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, (bool, int, float, str, Enum, torch.Tensor)) or is_container(value)
 
 
 def _other_values(value: object, *, is_tested: bool) -> Sequence[object]:
@@ -183,8 +198,21 @@ def _value_of(module: torch.nn.Module, name: str) -> object:
         return None if name in module._non_persistent_buffers_set else module._buffers[name]
     value: object = module
     for part in name.split("."):
-        value = inspect.getattr_static(value, part, None)
+        value = _part_of(value, part)
     return None if isinstance(value, torch.Tensor) else value
+
+
+def _part_of(owner: object, name: str) -> object:
+    if isinstance(owner, torch.nn.Module):
+        return inspect.getattr_static(owner, name, None) if name not in owner._modules else owner._modules[name]
+    return part_of(owner, name)
+
+
+def _may_be_set(module: torch.nn.Module, name: str) -> bool:
+    """Whether what a setting stands in is there, and is no module, of which a name that is read may be a method."""
+    within, _, _ = name.rpartition(".")
+    owner = _value_of(module, within) if within else module
+    return isinstance(owner, dict) or owner is module or bool(fields_of(owner))
 
 
 def _with_setting(path: str, name: str, value: object, sample: Sample) -> Sample:
@@ -193,16 +221,17 @@ def _with_setting(path: str, name: str, value: object, sample: Sample) -> Sample
         module = module_of(program)
         assert module is not None, "a setting is one of a module"
         owner: Any = module.get_submodule(path)
-        *chain, last = name.split(".")
-        for part in chain:  # what several modules may hold is changed in a copy of this one's
-            held = copy.copy(getattr(owner, part))
-            object.__setattr__(owner, part, held)
-            owner = held
         if isinstance(value, torch.Tensor):
             with torch.no_grad():
-                getattr(owner, last).copy_(value)
-        else:
-            object.__setattr__(owner, last, copy.deepcopy(as_there(value, getattr(owner, last))))
+                getattr(owner, name).copy_(value)
+            return program
+        first, _, rest = name.partition(".")
+        while rest and isinstance(_part_of(owner, first), torch.nn.Module):
+            owner, (first, _, rest) = _part_of(owner, first), rest.partition(".")
+        held = _part_of(owner, first)
+        # what several modules may hold is changed in a copy of this one's
+        new = with_field(rest, value, held) if rest else copy.deepcopy(as_there(value, held))
+        object.__setattr__(owner, first, new)
         return program
 
     where = ".".join(part for part in ("self", path, name) if part)
@@ -213,19 +242,34 @@ def _with_setting(path: str, name: str, value: object, sample: Sample) -> Sample
 def _with_global(name: str, value: object, sample: Sample) -> Sample:
     def prepare(program: Any) -> Any:
         program = sample.prepare(program)
-        for found, holder in _globals(program):
+        for found, place in _globals(program):
             if found == name:
-                holder[name] = copy.deepcopy(as_there(value, holder[name]))
+                place.put(copy.deepcopy(as_there(value, place.value)))
         return program
 
-    return _changed(sample, f"global {name}={said(value)}", prepare)
+    text = f"class attribute {name[1:]}" if name.startswith(".") else f"global {name}"
+    return _changed(sample, f"{text}={said(value)}", prepare)
 
 
-def _globals(program: Any) -> Iterator[tuple[str, dict[Any, Any]]]:
-    """Names of globals that a program's functions say, each with the module's dictionary that has it."""
+@dataclass(frozen=True)
+class _Place:
+    """Where a value stands that no object holds."""
+
+    value: object
+    put: Callable[[object], object]
+
+
+def _globals(program: Any) -> Iterator[tuple[str, _Place]]:
+    """Names of globals and of what is enclosed that a program's functions say, and of classes' attributes (`.fill`),
+    each with its place."""
     for binding in Reached(program, module_of(program)).bindings:
-        if binding.name.startswith("global ") and binding.key in binding.holder:
-            yield binding.key, binding.holder
+        first, holder, key = binding.name.partition(" ")[0], binding.holder, binding.key
+        if first == "global" and key in holder:
+            yield key, _Place(holder[key], partial(operator.setitem, holder, key))
+        elif isinstance(holder, CellType):
+            yield first, _Place(binding.get(), partial(setattr, holder, "cell_contents"))
+        elif first == "class" and isinstance(holder, type):
+            yield f".{key}", _Place(binding.get(), partial(setattr, holder, key))
 
 
 def _changed(sample: Sample, text: str, prepare: Callable[[Any], Any]) -> Sample:

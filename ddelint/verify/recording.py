@@ -17,7 +17,7 @@ from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace import overlay
 from ddelint.verify.distances import COMPARE, Shape, difference, distance, parts_of
 from ddelint.verify.meeting import Block, Meetings, block_of
-from ddelint.verify.settings import classes_around, globals_of, settings_of, texts_of
+from ddelint.verify.settings import classes_around, defaults_of, globals_of, settings_of, texts_of
 
 _RECORD = "__ddelint_record__"
 
@@ -38,6 +38,8 @@ class Recorder:
         self.settings: dict[str, bool] = {}
         """Attributes that the methods of the classes with decisions read of `self` (`least`, `config.least`), in the
         order of the text, and whether a decision's own test rests on them."""
+        self.defaults: dict[str, object] = {}
+        """What is taken for attributes, and items of dictionaries, that may not be there, by the same names."""
         self.globals: dict[str, bool] = {}
         """The same of names that functions with decisions read and don't bind."""
         self.texts: dict[str, list[str]] = {}
@@ -162,6 +164,7 @@ def _instrumented(
         wanted.setdefault(position_of(node), []).append(decision.key)
         for name, is_tested in settings_of(source, node):
             recorder.settings[name] = is_tested or recorder.settings.get(name, False)
+        recorder.defaults |= dict(defaults_of(source, node))
         tests.append(node)
         recorder.classes |= dict.fromkeys(classes_around(source, node))
         for name, is_tested in globals_of(source, node):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.sources.source import SourceFile, descend
@@ -88,8 +89,8 @@ def _names_in(asked: ast.expr) -> Iterator[str]:
 
 
 def globals_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]:
-    """The names that the function around a decision's test reads and doesn't bind, each with whether the test itself
-    rests on it."""
+    """The names that the function around a decision's test reads and doesn't bind, and the attributes of what else than
+    `self` (`.fill` of `Model.fill`, `type(self).fill`), each with whether the test itself rests on it."""
     function = _function_around(source, test)
     if function is None:
         return
@@ -99,6 +100,9 @@ def globals_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]
     tested = {n.id for part in _asked_about(test, function) for n in ast.walk(part) if isinstance(n, ast.Name)}
     for name in dict.fromkeys(node.id for node in names if node.id not in bound):
         yield name, name in tested
+    attributes = (node for node in ast.walk(function) if isinstance(node, ast.Attribute))
+    for name in dict.fromkeys(f".{node.attr}" for node in attributes if ast.unparse(node.value) != "self"):
+        yield name, False
 
 
 def classes_around(source: SourceFile, test: ast.expr) -> Iterator[str]:
@@ -133,19 +137,50 @@ def _read(parts: Iterator[ast.AST] | list[ast.expr] | list[ast.FunctionDef]) -> 
         for node in ast.walk(part):
             if isinstance(node, ast.Call) and (pattern := _pattern_of(node)):
                 yield pattern
-            if not isinstance(node, ast.Attribute) or node in inside or not isinstance(node.ctx, ast.Load):
+            if not isinstance(node, (ast.Attribute, ast.Subscript)) or node in inside:
                 continue
-            inside |= {inner for inner in ast.walk(node) if inner is not node}
-            name = dotted_name(node)
-            if name.startswith(_SELF):
+            name = _path(node)
+            if name.startswith(_SELF) and isinstance(node.ctx, ast.Load):
+                inside |= {inner for inner in ast.walk(node) if inner is not node}
                 yield name.removeprefix(_SELF)
 
 
+def _path(node: ast.expr) -> str:
+    """`self.config.pool.fill`, also where items of dictionaries are among it (`self.config["pool"]["fill"]`)."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=owner, attr=part) | ast.Subscript(value=owner, slice=ast.Constant(value=str(part))):
+            within = _path(owner) if part.isidentifier() else ""
+            return f"{within}.{part}" if within else ""
+    return ""
+
+
+def defaults_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, object]]:
+    """What the class around a decision's test takes for a setting that may not be there, by its name: 0.0 of
+    `getattr(self.config, "least", 0.0)` and `self.config.get("least", 0.0)`."""
+    owner = next((parent for parent in source.ancestors(test) if isinstance(parent, ast.ClassDef)), None)
+    for node in ast.walk(owner) if owner is not None else ():
+        match node:
+            case (
+                ast.Call(func=ast.Name(id="getattr"), args=[holder, ast.Constant(value=str(name)), default])
+                | ast.Call(func=ast.Attribute(value=holder, attr="get"), args=[ast.Constant(value=str(name)), default])
+            ):
+                within = f"{_path(holder)}."
+                with suppress(ValueError):
+                    if within.startswith(_SELF) and name.isidentifier():
+                        yield (within + name).removeprefix(_SELF), ast.literal_eval(default)
+
+
 def _pattern_of(call: ast.Call) -> str:
-    """What `getattr(self, NAME)` reads: a name, or a pattern with `*` for what is known at run time only."""
+    """What `getattr(self, NAME)` and `self.options.get(NAME)` read: a name, or a pattern with `*` for what is known at
+    run time only."""
     match call:
-        case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]):
-            within = f"{dotted_name(owner)}."
+        case (
+            ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_])
+            | ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[ast.Constant() as name, *_])
+        ):
+            within = f"{_path(owner)}."
         case _:
             return ""
     if not within.startswith(_SELF):

@@ -1491,6 +1491,125 @@ WRONG = (
 DOUBTFUL = (
     Row(
         "C",
+        "survivors",
+        "both layers draw which rows survive",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            near, far = self.near.centre.clone(), self.far.centre.clone()
+            y = torch.where(x.abs().mean() > 0.8, self.far(x) * 2, self.near(x))
+            if self.training:
+                keep = x.abs().mean() > 0.8
+                self.near.centre.copy_(torch.where(keep, near, self.near.centre))
+                self.far.centre.copy_(torch.where(keep, self.far.centre, far))
+        elif x.abs().mean() > 0.8:
+            y = self.far(x) * 2
+        else:
+            y = self.near(x)
+        """,
+        "in train() with survival=0.5",
+    ),
+    Row(
+        "C",
+        "fill_in_holders",
+        "without what a named tuple adds",
+        RESTRUCTURED,
+        """
+        fill = self.slots.shift + self.settings.loss.prior + self.names.get("more", 0.0)
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+        "self.options.base=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_in_holders",
+        "without what slots adds",
+        RESTRUCTURED,
+        """
+        fill = self.options.base + self.settings.loss.prior + self.names.get("more", 0.0)
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+        "self.slots.shift=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_in_holders",
+        "without what a dictionary with attributes adds",
+        RESTRUCTURED,
+        """
+        fill = self.options.base + self.slots.shift + self.names.get("more", 0.0)
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+        "self.settings.loss.prior=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_in_holders",
+        "without what a key that is not there adds",
+        RESTRUCTURED,
+        """
+        fill = self.options.base + self.slots.shift + self.settings.loss.prior
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+        "self.names.more=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_of_callers",
+        "without what the function encloses",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        fill = x.new_full((4,), Shared.share + options.get("base", 0.0))
+        fill = fill if start is None else fill + start
+        y = torch.where(none, fill, rows.sum(0))
+        """,
+        "global enclosed=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_of_callers",
+        "without what the class has",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        fill = x.new_full((4,), enclosed + options.get("base", 0.0))
+        fill = fill if start is None else fill + start
+        y = torch.where(none, fill, rows.sum(0))
+        """,
+        "class attribute share=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_of_callers",
+        "without what may be given by keyword",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        fill = x.new_full((4,), enclosed + Shared.share)
+        fill = fill if start is None else fill + start
+        y = torch.where(none, fill, rows.sum(0))
+        """,
+        "options with base=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_of_callers",
+        "without the tensor that may be given",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        fill = x.new_full((4,), enclosed + Shared.share + options.get("base", 0.0))
+        y = torch.where(none, fill, rows.sum(0))
+        """,
+        "start=float32[4]: value differs",
+    ),
+    Row(
+        "C",
         "gated_dropout",
         "the gradient of an arm draws anew what is left out",
         RESTRUCTURED,
@@ -2528,6 +2647,53 @@ DOUBTFUL = (
 )
 
 RIGHT = (
+    Row(
+        "C",
+        "survivors",
+        "what both layers do is done once, and the centre of the one that is chosen moves",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            keep = x.abs().mean() > 0.8
+            factor = torch.where(keep, 2.0, 1.0)
+            centre = torch.where(keep, self.far.centre, self.near.centre)
+            if self.training:
+                centre = centre * torch.where(keep, 1 - self.far.momentum, 1 - self.near.momentum)
+                self.near.centre.copy_(torch.where(keep, self.near.centre, centre))
+                self.far.centre.copy_(torch.where(keep, centre, self.far.centre))
+            survival = torch.where(keep, self.far.survival, self.near.survival)
+            if self.training and (self.near.survival < 1.0 or self.far.survival < 1.0):
+                x = x * (torch.rand(x.shape[0], 1) < survival)
+            y = (x - centre) * factor
+        elif x.abs().mean() > 0.8:
+            y = self.far(x) * 2
+        else:
+            y = self.near(x)
+        """,
+    ),
+    Row(
+        "C",
+        "fill_in_holders",
+        "what all of them hold, or the sum",
+        RESTRUCTURED,
+        """
+        fill = self.options.base + self.slots.shift + self.settings.loss.prior + self.names.get("more", 0.0)
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "fill_of_callers",
+        "what all of them come to, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        fill = x.new_full((4,), enclosed + Shared.share + options.get("base", 0.0))
+        fill = fill if start is None else fill + start
+        y = torch.where(none, fill, rows.sum(0))
+        """,
+    ),
     Row(
         "C",
         "pooled_as_made",

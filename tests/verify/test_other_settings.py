@@ -11,17 +11,20 @@ import unittest.mock
 from collections.abc import Callable
 from enum import Enum, IntEnum, StrEnum
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 import torch
 
 from ddelint.sources.source import SourceFile
-from ddelint.verify.flags import other_flags
+from ddelint.trace.entry import Entry
+from ddelint.verify.flags import instead_of_nothing, other_flags
 from ddelint.verify.members import other_fields, with_field
 from ddelint.verify.modes import other_modes
 from ddelint.verify.other_settings import other_globals, other_settings, other_texts, pairs
+from ddelint.verify.reach import Rewinding
 from ddelint.verify.samples import Sample
-from ddelint.verify.settings import globals_of, settings_of, texts_of
+from ddelint.verify.settings import defaults_of, globals_of, settings_of, texts_of
 
 SAMPLE = Sample("seed 0", True, lambda: ((), {}))
 
@@ -456,3 +459,123 @@ def test_so_are_fields_of_what_an_object_holds() -> None:
     }
     assert changed.inner.slack == 0.5  # type: ignore[attr-defined]
     assert options.inner.slack == 0.0  # type: ignore[attr-defined]
+
+
+class Pool(NamedTuple):
+    fill: float = 0.0
+    width: int = 8
+
+
+class Slotted:
+    __slots__ = ("empty", "shift")
+
+    def __init__(self) -> None:
+        self.shift = 3.0
+
+
+class Attributes(dict[str, object]):
+    __getattr__ = dict.__getitem__
+
+
+class Held(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.pool, self.slots, self.sizes, self.names = Pool(), Slotted(), [0.0, "four"], {"kind": "sum"}
+        self.settings = Attributes(loss=Attributes(prior=0.0), act=torch.relu)
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "value"),
+    [
+        ("pool.fill", "self.pool.fill=0.5", lambda held: held.pool.fill),
+        ("slots.shift", "self.slots.shift=1.5", lambda held: held.slots.shift),
+        ("settings.loss.prior", "self.settings.loss.prior=0.5", lambda held: held.settings.loss.prior),
+        ("sizes.index", "self.sizes=[0.5, 'four']", lambda held: held.sizes),
+        ("names.least", "self.names.least=1.0", lambda held: held.names.get("least")),
+        ("slots.empty", "self.slots.empty=1.0", lambda held: held.slots.empty),
+    ],
+)
+def test_settings_stand_in_whatever_holds_them(name: str, label: str, value: Callable[[Held], object]) -> None:
+    held = Held()
+    before = copy.deepcopy((held.pool, held.sizes, held.names, held.slots.shift))
+    defaults = {"names.least": 2.0, "slots.empty": 2.0}
+    (change,) = other_settings(held, {name: False}, defaults)
+    changed = change(SAMPLE)
+    assert changed.label == f"seed 0, {label}"
+    other = value(changed.prepare(Held()))
+    assert f"{other!r}" == label.partition("=")[2]
+    assert (held.pool, held.sizes, held.names, held.slots.shift) == before
+    assert held.settings.loss.prior == 0.0
+
+
+def test_what_is_not_there_and_has_no_default_stays() -> None:
+    assert list(other_settings(Held(), {"names.least": False, "slots.empty": False})) == []
+
+
+def test_settings_in_dictionaries_and_their_defaults_are_read_off_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(
+        textwrap.dedent(
+            """
+            class Model:
+                def forward(self, x):
+                    if x.sum() > self.config["pool"]["least"]:
+                        x = x + self.options.get("shift", 0.5) + getattr(self.config, "scale", 2)
+                    return x * self.table[0].gain + Model.share
+            """
+        )
+    )
+    source = SourceFile.read(path)
+    test = next(node.test for node in ast.walk(source.tree) if isinstance(node, ast.If))
+    names = dict(settings_of(source, test))
+    assert {"config.pool.least", "options.shift", "config.scale", "table"} <= names.keys()
+    assert dict(defaults_of(source, test)) == {"options.shift": 0.5, "config.scale": 2}
+    assert ".share" in dict(globals_of(source, test))
+
+
+def enclosing(share: float) -> Callable[[torch.Tensor], torch.Tensor]:
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return x + share + Shared.level
+
+    return forward
+
+
+class Shared:
+    level = 0.0
+
+
+def test_what_a_function_encloses_and_a_class_has_is_changed_for_the_run_that_follows() -> None:
+    forward = enclosing(2.0)
+    changed = {c(SAMPLE).label: c(SAMPLE) for c in other_globals(forward, {"share": False, ".level": False})}
+    assert changed.keys() == {"seed 0, global share=1.0", "seed 0, class attribute level=0.5"}
+    rewinding = Rewinding(Entry("m", "m.py", lambda: forward, lambda seed: ((), {}), False, ("x",)))
+    for label, value in (("seed 0, global share=1.0", 1.0), ("seed 0, class attribute level=0.5", 2.5)):
+        assert changed[label].prepare(rewinding.entry.build())(torch.zeros(())).item() == value
+        assert rewinding.entry.build()(torch.zeros(())).item() == 2.0
+
+
+def with_keywords(x: torch.Tensor, mask: torch.Tensor | None = None, scale: float | None = None, **options: Any) -> Any:
+    return x, mask, scale, options.get("floor", 0.0), options.pop("sharp", False), options.get("name")
+
+
+def test_options_that_are_read_of_keywords_are_given() -> None:
+    sample = Sample("seed 0", True, lambda: ((torch.zeros(2, 3),), {}))
+    labels = [change(sample).label for change in other_flags(with_keywords, sample)]
+    assert labels == ["seed 0, options with floor=0.5", "seed 0, options with sharp=True"]
+    args, kwargs = next(iter(other_flags(with_keywords, sample)))(sample).make()
+    assert with_keywords(*args, **kwargs)[3] == 0.5
+
+
+def test_what_is_none_is_given_as_its_annotation_says() -> None:
+    sample = Sample("seed 0", True, lambda: ((torch.zeros(2, 3),), {}))
+    changes = [change(sample) for change in instead_of_nothing(with_keywords, sample)]
+    assert [change.label.partition(", ")[2] for change in changes] == [
+        "mask=float32[2, 3]",
+        "mask=float32[3]",
+        "mask=bool[2]",
+        "scale=0.5",
+    ]
+    (_, mask), kwargs = changes[0].make()
+    mask.zero_()
+    assert changes[0].make()[0][1].any()
+    assert kwargs == {}

@@ -41,7 +41,7 @@ def moved(model: Model) -> None:
 def test_what_is_set_later_is_another_one() -> None:
     statistics = Statistics()
     model = Model(statistics)
-    (change,) = [mode for mode in other_modes(model) if "other weights" in mode(SAMPLE).label]
+    (change,) = [mode for mode in other_modes(model) if mode(SAMPLE).label.endswith("other weights")]
     before = {**dict(model.named_buffers()), **vars(model), **vars(statistics)}
     before = {name: value.clone() for name, value in before.items() if isinstance(value, torch.Tensor)}
     changed = change(SAMPLE).prepare(model)

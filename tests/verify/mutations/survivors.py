@@ -1,0 +1,38 @@
+"""Layers of stochastic depth, which begin with all rows surviving, and running centres, which begin as zeros; one of
+the layers is chosen."""
+
+import torch
+
+
+class Depth(torch.nn.Module):
+    def __init__(self, survival=1.0, momentum=0.0):
+        super().__init__()
+        self.survival, self.momentum = survival, momentum
+        self.register_buffer("centre", torch.zeros(3))
+
+    def forward(self, x):
+        if self.training:
+            self.centre.mul_(1 - self.momentum)
+        if self.training and self.survival < 1.0:
+            x = x * (torch.rand(x.shape[0], 1) < self.survival)
+        return x - self.centre
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.near, self.far = Depth(), Depth()
+
+    def forward(self, x):
+        # decided from here
+        if x.abs().mean() > 0.8:
+            y = self.far(x) * 2
+        else:
+            y = self.near(x)
+        # to here
+        return y
+
+
+def make_inputs(seed):
+    g = torch.Generator().manual_seed(seed)
+    return (torch.randn(5, 3, generator=g) * (0.6 + 0.4 * (seed % 3)),)
