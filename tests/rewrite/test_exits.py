@@ -55,6 +55,46 @@ def test_the_first_element_of_a_list_that_may_be_empty_is_left_alone(loop: str) 
     assert candidates("masked_loop", context_of(text, asked, TYPES, "DDE105")) == []
 
 
+AGAIN = (
+    "def fn(x, t, flag):\n    if flag:\n        {before}\n        return torch.stack(rows)\n"
+    "    else:\n        rows = []\n"
+    "        for _ in range(5):\n            x = x * 2\n            rows.append(x)\n"
+    "            if x.sum() > t:\n                break\n        {behind}\n    return {result}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("behind", "result", "cut"),
+    [
+        ("rows = torch.stack(rows)", "rows, len(rows)", "rows = torch.stack(rows).narrow(0, 0, rows_size)"),
+        (
+            "rows, n = torch.cat(rows), 1",
+            "rows[0], n",
+            "rows, n = torch.cat(rows).narrow(0, 0, rows_size * rows[0].shape[0]), 1",
+        ),
+        ("n = len(rows); rows = x", "rows * n", "n = rows_size; rows = x"),
+        ("x = torch.stack(rows)\n        rows = None", "x", "x = torch.stack(rows).narrow(0, 0, rows_size)"),
+    ],
+)
+def test_a_name_may_be_a_list_elsewhere_and_something_else_afterwards(behind: str, result: str, cut: str) -> None:
+    text = AGAIN.format(before="rows = [x]", behind=behind, result=result)
+    (found,) = rewritten("masked_loop", context_of(text, "x.sum() > t", TYPES, "DDE105"))
+    assert f"        {cut}\n" in found
+    assert found.endswith(f"    return {result}\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "result"),
+    [
+        ("rows = [x]", "if flag > 1:\n            rows = [x]", "torch.stack(rows)"),  # one way alone
+        ("rows = [x]", "x = torch.stack(rows)", "torch.stack(rows)"),  # of either branch
+    ],
+)
+def test_a_name_that_may_be_another_list_behind_the_loop_is_left_alone(before: str, behind: str, result: str) -> None:
+    text = AGAIN.format(before=before, behind=behind, result=result).replace("        return torch.stack(rows)\n", "")
+    assert candidates("masked_loop", context_of(text, "x.sum() > t", TYPES, "DDE105")) == []
+
+
 @pytest.mark.parametrize(
     "result",
     [

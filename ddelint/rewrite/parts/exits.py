@@ -282,21 +282,36 @@ class _Leaving:
 
     def _keep_list(self, name: str) -> None:
         """A list that the loop fills: its length at the exit, by which what is made of it is cut."""
-        named = [n for n in ast.walk(self.function) if isinstance(n, ast.Name) and n.id == name]
-        born = [node for node in named if isinstance(node.ctx, ast.Store)]
-        block, inside = enclosing_block(self.source, self.loop), set(ast.walk(self.loop))
-        if len(born) != 1 or statement_of(self.source, born[0]) not in block:
-            raise NotMergeable("a list that is not made beside the loop")
         size, last = (fresh_name(self.source, f"{name}_{what}") for what in ("size", "last"))
         used: set[str] = set()
-        for node in named:
-            if node not in inside and position(node) > position(self.loop):
-                whole, self.changes[whole] = self._cut(node, size, last)
-                used |= self.write.reads(self.changes[whole])
+        for node in self._read_behind(name):
+            whole, self.changes[whole] = self._cut(node, size, last)
+            used |= self.write.reads(self.changes[whole])
         if size in used:
             self.kept.append(Kept(size, length := self.write.expr("len({})", name), length, "int"))
         if last in used:
             self.kept.append(Kept(last, element := self.write.expr("{}[-1]", name), element))
+
+    def _read_behind(self, name: str) -> list[ast.Name]:
+        """Where a list that is made beside the loop is read behind it, until its name is given to something else."""
+        named = [n for n in ast.walk(self.function) if isinstance(n, ast.Name) and n.id == name]
+        block, inside = enclosing_block(self.source, self.loop), set(ast.walk(self.loop))
+        place = block.index(self.loop)
+        places = {node: statement for node in named if (statement := statement_of(self.source, node)) is not None}
+        bound = {statement for node, statement in places.items() if isinstance(node.ctx, ast.Store)}
+        if bound.isdisjoint(block[:place]) or bound & inside:
+            raise NotMergeable("a list that is not made beside the loop")
+        end = next((statement for statement in block[place + 1 :] if statement in bound), None)
+        behind = {statement for statement in bound if position(statement) > position(self.loop)}
+        read = [node for node in named if node not in inside and position(node) > position(self.loop)]
+        if end is not None:
+            behind = {statement for statement in behind if position(statement) < position(end)}
+            read = [node for node in read if position(places[node]) <= position(end)]
+        elif len(bound) > 1 and not all(set(self.source.ancestors(node)) & set(block[place + 1 :]) for node in read):
+            raise NotMergeable("a name that may be another list's behind the loop")
+        if behind:
+            raise NotMergeable("a name that is given to something else on one way alone")
+        return [node for node in read if not isinstance(node.ctx, ast.Store)]
 
     def _first_has(self, name: str) -> bool:
         """Whether the first iteration puts something into a list before it may leave the loop."""
