@@ -4,48 +4,70 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
 from ddelint.rewrite.reading.around import is_tensor, number_kind, origins, statement_of
 from ddelint.rewrite.reading.kinds import Kind, Kinds
-from ddelint.rewrite.reading.names import is_literal, is_pure, is_whole_slice
+from ddelint.rewrite.reading.names import fresh_name, is_literal, is_pure, is_whole_slice
 from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Writer, restructured, rewriting
 
 _STRICT = "a slice is cut to the size that is there; `narrow` raises where it reaches beyond"
 _NEGATIVE = "a negative bound counts from the end in a slice and raises in `narrow`"
 _PICKED = ("a copy, where the slice was a view", "it raises where the slice reaches beyond what is there")
+_WHOLE = "whole"
 _IN_PLACE: dict[type[ast.operator], str] = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
 
 
 @dataclass(frozen=True, slots=True)
+class _Base:
+    """What is narrowed; `size` is that of the dimension in question."""
+
+    dimension: int
+    once: Expr
+    """Where it is named once."""
+    first: Expr
+    """Where it is named again behind this: bound to a name on the way, where it is worked out."""
+    again: Expr
+    size: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class _Cut:
-    """One slice of a subscript as dimension, start and length."""
+    """One slice of a subscript as start and length."""
 
     write: Writer
-    base: Expr
-    """What is narrowed."""
-    dimension: int
+    base: _Base
     start: Part
     length: Part
-    size: Expr | None
-    """The size of that dimension; None where it cannot be said."""
+    of_size: bool
+    """Whether the size of the dimension is said in these."""
     step: ast.expr | None = None
     bound: ast.expr | None = None
-    """The stop of a slice that starts at 0: what may be clamped instead."""
+    """The stop of a slice that starts at 0, or the start of one that goes to the end: what may be clamped instead."""
 
-    def narrowed(self, length: Part) -> Expr:
-        """The `narrow` of that length."""
-        new = self.write.expr("{}.narrow({}, {}, {})", self.base, self.dimension, self.start, length)
+    def narrowed(self) -> Expr:
+        """The `narrow` of that start and length."""
+        base = self.base.first if self.of_size else self.base.once
+        new = self.write.expr("{}.narrow({}, {}, {})", base, self.base.dimension, self.start, self.length)
         return new if self.step is None else self.write.expr("{}[::{}]", new, self.step)
+
+    def clamped(self) -> _Cut | None:
+        """The same where the bound reaches beyond what is there; None where that is not known."""
+        if self.bound is None:
+            return None
+        clamped = self.write.expr("torch.sym_min({}, {})", self.bound, self.base.size)
+        if self.start == 0:
+            return replace(self, length=clamped, of_size=True)
+        return replace(self, start=clamped, length=self.write.expr("{} - {}", self.base.size, clamped), of_size=True)
 
     def selected(self) -> Expr:
         """The same rows, picked by their index."""
-        rows = self.write.expr("torch.arange({}, device={}.device)", self.length, self.base)
+        rows = self.write.expr("torch.arange({}, device={}.device)", self.length, self.base.again)
         if self.start != 0:
             rows = self.write.expr("{} + {}", rows, self.start)
-        return self.write.expr("{}.index_select({}, {})", self.base, self.dimension, rows)
+        return self.write.expr("{}.index_select({}, {})", self.base.first, self.base.dimension, rows)
 
 
 @rewriting("narrow")
@@ -55,24 +77,24 @@ def narrow(context: Context) -> Iterator[Rewrite]:
     for node in origins(context):
         if not isinstance(node, ast.Subscript) or not is_pure(node):
             continue
-        cut = _cut(write, kinds, node)
+        cut = _cut(context, kinds, node)
         if cut is None:
             continue
         message = f"`{write.code(node)}` makes a new unknown size; `narrow` keeps the one it is given"
         if isinstance(node.ctx, ast.Store):
             yield from _assigned(context, kinds, node, cut, message)
             continue
-        yield restructured(message, {node: cut.narrowed(cut.length)}, _STRICT)
-        if cut.bound is not None and cut.size is not None:
-            clamped = write.expr("torch.sym_min({}, {})", cut.bound, cut.size)
-            yield restructured(message, {node: cut.narrowed(clamped)}, _NEGATIVE)
+        yield restructured(message, {node: cut.narrowed()}, _STRICT)
+        clamped = cut.clamped()
+        if clamped is not None:
+            yield restructured(message, {node: clamped.narrowed()}, _NEGATIVE)
         if cut.step is None:
             # torch 2.13's Inductor fails on some views whose start is a number of run time
             message += "; so does picking its rows by index"
             yield restructured(message, {node: cut.selected()}, *_PICKED)
 
 
-def _cut(write: Writer, kinds: Kinds, node: ast.Subscript) -> _Cut | None:
+def _cut(context: Context, kinds: Kinds, node: ast.Subscript) -> _Cut | None:
     """How to say a subscript with one data-dependent slice; None where it has none, or where its form is not known."""
     if not (is_tensor(kinds, node.value) or (kinds.of(node.value) is Kind.UNKNOWN and kinds.fact(node.value) is None)):
         return None
@@ -98,13 +120,27 @@ def _cut(write: Writer, kinds: Kinds, node: ast.Subscript) -> _Cut | None:
     for part in parts[len(before) + 1 :]:
         if not isinstance(part, (ast.Slice, ast.Constant)) and number_kind(kinds, part) != "int":
             return None
-    size = write.expr("{}.shape[{}]", node.value, original) if is_pure(node.value) and _cheap(node.value) else None
     whole = ast.Slice()
     places = [whole if part is wanted or is_whole_slice(part) else part for part in parts]
     while places and places[-1] is whole:
         places.pop()
-    base = write.expr("{}[{}]", node.value, places) if any(p is not whole for p in places) else None
-    return _measured(write, wanted, base or write.expression(node.value), kept, size)
+    return _measured(context.write, wanted, _base(context, node.value, places, kept, original))
+
+
+def _base(context: Context, value: ast.expr, places: list[ast.expr], dimension: int, of_value: int) -> _Base:
+    """`value[places]`, which has its dimension number `of_value` as its `dimension`."""
+    write = context.write
+    name = write.expression(value)
+    named = name
+    if not _cheap(value):
+        name = write.expr(fresh_name(context.site.source, _WHOLE))
+        named = write.expr("({} := {})", name, value)
+
+    def picked(whole: Expr) -> Expr:
+        return write.expr("{}[{}]", whole, places) if any(not is_whole_slice(place) for place in places) else whole
+
+    once, first, again = map(picked, (write.expression(value), named, name))
+    return _Base(dimension, once, first, again, write.expr("{}.shape[{}]", name, of_value))
 
 
 def _is_dynamic(part: ast.Slice) -> bool:
@@ -116,7 +152,7 @@ def _cheap(node: ast.expr) -> bool:
     return all(isinstance(n, (ast.Name, ast.Attribute, ast.expr_context)) for n in ast.walk(node))
 
 
-def _measured(write: Writer, part: ast.Slice, base: Expr, dimension: int, size: Expr | None) -> _Cut | None:
+def _measured(write: Writer, part: ast.Slice, base: _Base) -> _Cut | None:
     """Start and length of a slice; None where they cannot be said."""
     lower, upper, step = part.lower, part.upper, part.step
     if step is not None and not (isinstance(step, ast.Constant) and isinstance(step.value, int) and step.value > 0):
@@ -124,19 +160,20 @@ def _measured(write: Writer, part: ast.Slice, base: Expr, dimension: int, size: 
     if lower is not None and integer(lower) == 0:
         lower = None
     if lower is not None and (count := _negated(lower)) is not None:
-        if upper is not None or size is None:
+        if upper is not None:
             return None
-        return _Cut(write, base, dimension, write.expr("{} - {}", size, count), count, size, step)
+        return _Cut(write, base, write.expr("{} - {}", base.size, count), count, of_size=True, step=step)
     start: Part = 0 if lower is None else lower
     behind = None if upper is None else _negated(upper)
     if upper is not None and behind is None:
         if lower is None:
-            return _Cut(write, base, dimension, start, upper, size, step, upper)
-        return _Cut(write, base, dimension, start, _difference(write, lower, upper), size, step)
+            return _Cut(write, base, start, upper, of_size=False, step=step, bound=upper)
+        return _Cut(write, base, start, _difference(write, lower, upper), of_size=False, step=step)
     taken = [count for count in (behind, lower) if count is not None]
-    if size is None or not taken:
+    if not taken:
         return None
-    return _Cut(write, base, dimension, start, write.joined(ast.Sub(), [size, *taken]), size, step)
+    length = write.joined(ast.Sub(), [base.size, *taken])
+    return _Cut(write, base, start, length, of_size=True, step=step, bound=lower if upper is None else None)
 
 
 def _negated(node: ast.expr) -> ast.expr | None:
@@ -166,6 +203,6 @@ def _assigned(context: Context, kinds: Kinds, node: ast.Subscript, cut: _Cut, me
             method = _IN_PLACE[type(operator)]
         case _:
             return
-    target = cut.narrowed(cut.length)
+    target = cut.narrowed()
     lines = context.write.lines("{target}.{method}({value})", target=target, method=method, value=value)
     yield restructured(message, {statement: lines}, _STRICT)
