@@ -241,10 +241,34 @@ def test_a_helper_that_reads_is_called_once() -> None:
         ),
         ("y = t and m.any()", "t and", {"t": FLAG, "m": MASK}, "y = t & m.any()"),
         ("y = not t", "not t", {"t": FLAG}, "y = ~t"),
+        ("y = not t", "not t", {"t": FLAG}, "y = torch.sym_not(t.item())"),
+        (
+            "y = not (t and m.any())",
+            "not (t",
+            {"t": FLAG, "m": MASK},
+            "y = sym_or(torch.sym_not(t.item()), torch.sym_not(m.any().item()))",
+        ),
+        ("y = not t or n > 1", "not t or", {"t": FLAG, "n": COUNT}, "y = sym_or(torch.sym_not(t.item()), n > 1)"),
+        ("y = m.any() and n > 1", "m.any() and", {"m": MASK, "n": COUNT}, "y = sym_and(m.any().item(), n > 1)"),
     ],
 )
 def test_logic_becomes_symbolic(line: str, asking: str, types: dict[str, TypeFact], expected: str) -> None:
     assert expected in changed("symbolic_logic", line, asking, types)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("return not m.any()", "return torch.sym_not(m.any().item())"),
+        ("return not bool(m.any())", "return torch.sym_not(bool(m.any()))"),
+        ("return not m.any() or not t", "return sym_or(torch.sym_not(m.any().item()), torch.sym_not(t.item()))"),
+        ("return not m.any() and n > 1", "return sym_and(torch.sym_not(m.any().item()), n > 1)"),
+        ("return m.any() or t", "return m.any() | t"),
+    ],
+)
+def test_a_bool_that_a_helper_returns_stays_one(line: str, expected: str) -> None:
+    types = {"t": FLAG, "m": MASK, "n": COUNT}
+    assert changed("symbolic_logic", line, line.removeprefix("return "), types)[0] == expected
 
 
 @pytest.mark.parametrize("line", ["y = n or 1", "y = n is None and x is None", "y = all(table)", "y = n in table"])

@@ -266,6 +266,14 @@ PROGRAMS = {
         {"n": TypeFact("symint")},
         numbers(4, 1, 7),
     ),
+    "logic of a helper": Program(
+        "symbolic_logic",
+        "def empty(m):\n    return not m.any()\n\n\ndef fn(x, k):\n"
+        "    return torch.where(torch.full((), empty(x > k)), x, x * 2).sum()\n",
+        "not m.any()",
+        {"m": MASK},
+        numbers(4, 0, 9),
+    ),
     "maximum": Program(
         "symbolic_minmax",
         "def fn(x, k):\n    sizes = torch.stack([k, k + 1]).tolist()\n    return x.new_ones(max(sizes)).sum()\n",

@@ -18,12 +18,13 @@ _ALL_COMPUTED = "every operand is computed: the symbolic form does not stop at t
 @rewriting("symbolic_logic")
 def symbolic_logic(context: Context) -> Iterator[Rewrite]:
     """`a and b` → `sym_and(a, b)`, `0 <= u <= n` → `sym_and(0 <= u, u <= n)`; on tensors `a & b`."""
-    kinds = Kinds(context)
+    kinds, site = Kinds(context), context.site
     for node in _outermost(context):
         if not is_pure(node):
             continue
-        of_symbols = _over_elements if isinstance(node, ast.Call) else _of_symbols
-        for form in (_of_tensors, of_symbols):
+        forms = [_of_tensors, _over_elements if isinstance(node, ast.Call) else _of_symbols]
+        # a bool that a helper returns stays one: whoever calls it may join it with others
+        for form in forms[::-1] if isinstance(site.statement, ast.Return) and _is_bool(kinds, node) else forms:
             try:
                 new = form(context, kinds, node)
             except Inexpressible:
@@ -78,17 +79,34 @@ def _of_symbols(context: Context, kinds: Kinds, node: ast.expr) -> Expr | None:
     if not _all_bool(kinds, node):
         return None
     if isinstance(node, ast.UnaryOp) and not isinstance(node.operand, (ast.Compare, ast.BoolOp)):
-        return context.write.expr("torch.sym_not({})", node.operand)
+        template = "torch.sym_not({}.item())" if _is_flag(kinds, node.operand) else "torch.sym_not({})"
+        return context.write.expr(template, node.operand)
     return Checks(context).condition(node, True)
 
 
-def _all_bool(kinds: Kinds, node: ast.expr) -> bool:
-    """Whether every operand is a bool or a symbol for one: `n or 1` gives a number and stays."""
+def _is_bool(kinds: Kinds, node: ast.expr) -> bool:
+    """Whether eager makes a bool of Python's, and no tensor."""
     match node:
         case ast.BoolOp(values=values):
-            return all(_all_bool(kinds, value) for value in values)
+            return all(_is_bool(kinds, value) for value in values)
+        case ast.UnaryOp(op=ast.Not()) | ast.Constant(value=bool()):
+            return True
+    return kinds.of(node) is Kind.BOOL
+
+
+def _is_flag(kinds: Kinds, node: ast.expr) -> bool:
+    """Whether it is a tensor of one bool, as far as that is known."""
+    shape = kinds.shape(node)
+    return is_tensor(kinds, node) and kinds.dtype(node) == "bool" and shape in (None, (), ("1",))
+
+
+def _all_bool(kinds: Kinds, node: ast.expr) -> bool:
+    """Whether every operand is a bool, a tensor of one, or a symbol for one: `n or 1` gives a number and stays."""
+    match node:
+        case ast.BoolOp(values=values):
+            return all(_all_bool(kinds, value) or _is_flag(kinds, value) for value in values)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _all_bool(kinds, operand) or kinds.of(operand) is Kind.BOOL
+            return _all_bool(kinds, operand) or _is_flag(kinds, operand)
         case ast.Compare(ops=ops):
             return not any(isinstance(op, (ast.Is, ast.IsNot)) for op in ops) and kinds.of(node) is not Kind.TENSOR
         case ast.Constant(value=bool()):
