@@ -48,7 +48,7 @@ def of_nothing_too(context: Context, test: ast.expr, path: Sequence[ast.AST], *,
 def spread_of_two(context: Context, node: ast.Call) -> dict[ast.AST, Expr] | None:
     """The operand of a standard deviation or variance that may be of one element, with one more then; else None."""
     call = applied(node) if called(node) in knowledge().spreads else None
-    built = _Extended(known=True, two=True).two_of(context, call) if call is not None else None
+    built = _Extended(known=False, two=True).two_of(context, call) if call is not None else None
     return {call.tensor: built} if call is not None and built is not None else None
 
 

@@ -125,7 +125,13 @@ def test_a_count_is_none_of_zero_where_its_test_says_so(test: str, expected: str
     assert protected("w / len(h)", test, taken=False) == expected
 
 
-RISKY = {"x": TENSOR, "d": TypeFact("tensor", "float32", ()), "h": TypeFact("tensor", "float32", ("u0",))}
+RISKY = {
+    "at": TypeFact("tuple"),
+    "m": TypeFact("tensor", "bool", ("4",)),
+    "x": TENSOR,
+    "d": TypeFact("tensor", "float32", ()),
+    "h": TypeFact("tensor", "float32", ("u0",)),
+}
 
 
 def computed_again(before: str, arm: str, test: str = "d > 0") -> str | None:
@@ -155,6 +161,13 @@ def computed_again(before: str, arm: str, test: str = "d > 0") -> str | None:
         ("x.std()", "x / d", "x / torch.where(c, d, 1)"),
         ("x.norm()", "x * d", None),
         ("x[i].std()", "x / d", "x / torch.where(c, d, 1)"),
+        ("x[m].std()", "x / d", "x / torch.where(c, d, 1)"),
+        (
+            "x[at].std()",
+            "x * d",
+            "x * torch.nn.functional.pad(x[at].flatten(), (0, 2), value=-123.0)"
+            ".narrow(0, 0, torch.sym_max(x[at].numel(), 2)).std()",
+        ),
     ],
 )
 def test_what_was_computed_before_is_computed_again_of_what_can_do_no_harm(
