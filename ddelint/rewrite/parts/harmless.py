@@ -179,7 +179,8 @@ class _Arm:
 
     def _operand(self, node: ast.Call, owner: ast.expr) -> ast.expr | None:
         """What a function of torch or a method of a tensor is computed of."""
-        if is_torch(owner) or ast.unparse(owner).split(".")[0] == self.write.torch:
+        is_dotted = isinstance(owner, (ast.Name, ast.Attribute))
+        if is_torch(owner) or (is_dotted and ast.unparse(owner).split(".")[0] == self.write.torch):
             return node.args[0] if node.args else None
         return owner if self.kinds.of(owner) in (Kind.TENSOR, Kind.UNKNOWN) else None
 

@@ -27,9 +27,11 @@ def rows_for_nothing(
     """On a path behind a test, the tensors whose rows it counts, and those of the same rows, with as many as it wants.
 
     Where it counts the places of a mask, what the path selects by it. Empty where it counts nothing of the kind, or the
-    path is no run of statements. With the new names that stand for old ones there.
+    path is neither a run of statements nor an arm of `a if c else b`. With the new names that stand for old ones there.
     """
     statements = [node for node in path if isinstance(node, ast.stmt)]
+    if len(path) == 1 and isinstance(path[0], ast.expr):
+        return _rows_in_an_arm(context, test, path[0]), {}
     if not statements or len(statements) < len(path):
         return {}, {}
     guarded = _behind_the_count(test)
@@ -63,6 +65,37 @@ def rows_for_nothing(
     if first in set(ast.walk(statement)):
         return {first: [*lines, first], **changes}, stand_ins
     return {statement: [statement, *lines], **changes}, stand_ins
+
+
+def _rows_in_an_arm(context: Context, test: ast.expr, arm: ast.expr) -> dict[ast.AST, Any]:
+    """`x.log().mean() if len(x) else 0`: what the arm reads of the rows that the test counts; in eager, too, which
+    computes the arm where one of both is chosen.
+
+    Where the name lives in the expression alone (`[… for x in xs]`), what stands in its place has no name.
+    """
+    site, write = context.site, context.write
+    changes: dict[ast.AST, Any] = {}
+    lines: Statements = []
+    own = set(_bound_inside(site.statement))
+    for name, rows in counted(test, rows_of, general_side(test)).items():
+        read = [node for node in ast.walk(arm) if _reads(node, name)]
+        filled = _filled(context, name, rows)
+        if read and name not in own and not write.is_elif(site.statement):
+            stands = fresh_name(site.source, f"{name}_or_zeros")
+            lines += write.assigned(stands, filled)
+            filled = write.expression(stands)
+        changes |= dict.fromkeys(read, filled)
+    return {site.statement: [*lines, site.statement], **changes} if lines else changes
+
+
+def _bound_inside(statement: ast.stmt) -> Iterator[str]:
+    """Names that live in an expression of a statement alone."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.comprehension(target=target):
+                yield from names_written(target)
+            case ast.Lambda(args=arguments):
+                yield from (each.arg for each in ast.walk(arguments) if isinstance(each, ast.arg))
 
 
 def _behind_the_count(test: ast.expr) -> list[ast.expr]:
@@ -152,11 +185,15 @@ def _listed_in(value: ast.expr) -> ast.expr | None:
 
 def _with_rows(context: Context, name: str, rows: int) -> Expr:
     """`name`, with zeros for the rows that are missing while compiling."""
+    return context.write.either(_filled(context, name, rows), name)
+
+
+def _filled(context: Context, name: str, rows: int) -> Expr:
+    """`name`, with zeros for the rows that are missing."""
     zeros = zeros_like_rows(context, name, rows)
-    filled = context.write.expr(
+    return context.write.expr(
         "torch.cat([{x}, {zeros}])[: torch.sym_max({x}.shape[0], {n})]", x=name, zeros=zeros, n=rows
     )
-    return context.write.either(filled, name)
 
 
 def _is_read(parts: Sequence[ast.AST], name: str) -> bool:
