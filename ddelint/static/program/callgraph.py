@@ -16,6 +16,7 @@ from ddelint.knowledge.operators import operators
 from ddelint.static.program import scan
 from ddelint.static.program.declared import Outline
 from ddelint.static.program.drawing import Drawing
+from ddelint.static.program.eagerness import reads_files, trains
 from ddelint.static.program.held import Calls, Held
 from ddelint.static.program.imports import Imports, Reached
 from ddelint.static.program.inheritance import Inheritance
@@ -64,11 +65,20 @@ class CallGraph:
 
     def of_class(self, path: str, name: str) -> tuple[set[str], set[Reached]]:
         """What the entry methods of a class reach: see `_walk`."""
-        return self._walk(path, [_Spot((path, name), method) for method in operators().regions["guessed_methods"]])
+        spots = [_Spot((path, name), method) for method in operators().regions["guessed_methods"]]
+        places = ((spot, self._place(path, spot)) for spot in spots)
+        return self._walk(path, [spot for spot, place in places if place is None or not trains(self._text(place))])
 
     def of_functions(self, path: str, functions: Iterable[str]) -> tuple[set[str], set[Reached]]:
         """What these functions (`fn`, `Class.method`) of a file reach: see `_walk`."""
         return self._walk(path, [_spot(path, function) for function in functions])
+
+    def behind(self, place: Reached) -> frozenset[Reached]:
+        """What a function calls by itself: functions, and methods of its own object."""
+        calls = self._calls_of(place)
+        owner, _, method = place[1].rpartition(".")
+        methods = (self.method_of((place[0], owner), name) for name in calls.own - {method}) if owner else ()
+        return calls.places.union(*methods)
 
     def sources(self, path: str) -> tuple[str, ...]:
         """Calls in a file of functions of other files that may read data, or that call such: `find(`."""
@@ -163,6 +173,8 @@ class CallGraph:
         return owner != spot.caller and all(owner != ancestor for ancestor, _ in self._inheritance.chain(spot.caller))
 
     def _leads_somewhere(self, place: Reached) -> bool:
+        if reads_files(place[1].rpartition(".")[2]):
+            return False
         calls = self._calls_of(place)
         return bool(calls.places or calls.own or calls.held or calls.parents) or self._asks(place)
 

@@ -12,6 +12,7 @@ from ddelint.knowledge.operators import operators
 from ddelint.static.program.callgraph import CallGraph
 from ddelint.static.program.context import Context, Returns
 from ddelint.static.program.declared import Outline
+from ddelint.static.program.eagerness import fits, trains
 from ddelint.static.program.imports import Imports, Reached
 
 
@@ -45,7 +46,8 @@ class Project(Imports):
                         tensors[base] = made
             verdict = self.is_module(path, name) if elsewhere else None
             if verdict:  # an object of a module is called, whatever the method's name is
-                own |= {f"{name}.{method}" for method in entries & cls.methods.keys()}
+                methods = {method for method in entries & cls.methods.keys() if not trains(cls.methods[method])}
+                own |= {f"{name}.{method}" for method in methods}
             if (elsewhere or imports) and self.is_module(path, name) is not False:
                 mine, others = self.calls.of_class(path, name)
                 own |= mine
@@ -72,6 +74,12 @@ class Project(Imports):
         if outline is None or not self._imports_ours(path, outline):
             return frozenset()
         return frozenset(self.calls.of_functions(path, functions)[1])
+
+    def interface_calls(self, path: str, functions: Iterable[str]) -> frozenset[Reached]:
+        """Likewise for functions that people import: what fits something is replaced by what it calls to do so."""
+        reached = self.calls_of(path, functions)
+        fitting = {place for place in reached if fits(place[1].rpartition(".")[2])}
+        return (reached - fitting).union(*map(self.calls.behind, fitting))
 
     def methods_of(self, cls: Reached, name: str) -> set[Reached]:
         """The method that is called on an object of a class, wherever it is inherited from."""

@@ -10,13 +10,14 @@ import ast
 import os
 import re
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import cache, cached_property
 
 from ddelint.knowledge import extensions
 from ddelint.knowledge.operators import operators
-from ddelint.static.program import scan
+from ddelint.static.program import eagerness, scan
 from ddelint.static.program.declared import ClassOutline, Outline
 from ddelint.static.program.documented import docstring_of, documented_tensors
+from ddelint.static.program.eagerness import fits, is_always_run, reads_files, words_in
 from ddelint.static.program.imports import Imports
 
 _OBJECTS = frozenset({"self", "cls"})
@@ -26,7 +27,7 @@ LONGEST_HEADER = 4_000
 _MISSING = frozenset({"None", "Optional", "typing"})
 """Words in annotations that say nothing of what a container holds."""
 _WORD = re.compile(r"\w++")
-_WORD_OF_NAME = re.compile(r"[a-z0-9]++")
+_CALLED = re.compile(r"(?<![\w.])(\w++)\(")
 _HANDED_ON = re.compile(r"(?<![\w.])(\w++)\(((?:\s*+\w++\s*+,){0,8}(?:\s*+\w++(?=\s*+\)))?)")
 """A call, and those of its first arguments that are names."""
 _GIVES = re.compile(r"\n[ \t]++return (?!None\b|self\b|True\b|False\b|[\"'])")
@@ -45,7 +46,8 @@ def public_functions(path: str, outline: Outline, project: Imports | None) -> fr
             found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, records=True)}
         elif not owner.startswith("_"):
             found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, static=True)}
-        found |= {f"{owner}.{name}" for name in _of_metric(cls, reader)}
+        if cls.bases or not owner.startswith("_"):
+            found |= {f"{owner}.{name}" for name in _of_metric(cls, reader)}
     return frozenset(found)
 
 
@@ -56,8 +58,9 @@ def _public(cls: ClassOutline) -> Iterator[tuple[str, str]]:
 
 
 def _is_for_others(name: str) -> bool:
-    """Whether a function's name is public, and not that of what only tells a reader how well something did."""
-    return not name.startswith("_") and not _words(name) & operators().regions["eager_words"]
+    """Whether a function's name is public, and not that of what fits, reads files, or only tells how well it went."""
+    told = words_in(name) & operators().regions["eager_words"]
+    return not (name.startswith("_") or told or fits(name) or reads_files(name))
 
 
 def _of_metric(cls: ClassOutline, reader: _Reader) -> Collection[str]:
@@ -78,7 +81,7 @@ def in_package(path: str) -> bool:
 def among_eager(path: str) -> bool:
     """Whether a file lies among a package's tests, examples, or what reads data and draws."""
     folder, name = os.path.split(os.path.abspath(path))
-    return bool(((_places(folder) or frozenset()) | _words(name)) & operators().regions["eager_places"])
+    return bool(((_places(folder) or frozenset()) | words_in(name)) & operators().regions["eager_places"])
 
 
 @cache
@@ -91,11 +94,7 @@ def _places(folder: str) -> frozenset[str] | None:
     outer = _places(around) if name else None
     if outer is None and not os.path.exists(os.path.join(folder, "__init__.py")):
         return None
-    return (outer or frozenset()) | _words(name)
-
-
-def _words(name: str) -> frozenset[str]:
-    return frozenset(_WORD_OF_NAME.findall(name.lower()))
+    return (outer or frozenset()) | words_in(name)
 
 
 def _is_interface(path: str, owner: str, bases: tuple[str, ...], project: Imports | None) -> bool:
@@ -156,7 +155,20 @@ class _Reader:
         """Whether a function does what no compiler follows; its body begins at `start`."""
         if self._strangers is not None and self._strangers.search(text):
             return True
-        return _is_eager(text) and _is_eager(scan.without_prose(text[start:]))
+        return eagerness.is_eager(text, start) or self._calls_eager(text)
+
+    def _calls_eager(self, text: str) -> bool:
+        """Whether it calls a function of its file that does, whatever it is given."""
+        if not self._eager_functions:
+            return False
+        text = scan.without_prose(text)
+        calls = (call for call in _CALLED.finditer(text) if call.group(1) in self._eager_functions)
+        return any(is_always_run(text, call.end()) for call in calls)
+
+    @cached_property
+    def _eager_functions(self) -> frozenset[str]:
+        """The functions of the file that always do what no compiler follows, by their own text."""
+        return frozenset(name for name, text in self._texts.items() if eagerness.is_always_eager(text))
 
     def _parameters(self, node: ast.FunctionDef, body: str) -> frozenset[str]:
         """The parameters that are tensors: by annotation, by use, or as they are handed on; none for what is eager."""
@@ -164,16 +176,15 @@ class _Reader:
         found: set[str] = set()
         undeclared: list[str] = []
         for parameter in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-            if parameter.annotation is None:
-                if parameter.arg in known["eager_names"]:
-                    return frozenset()
-                undeclared.append(parameter.arg)
-                continue
-            words = _words_of(parameter.annotation)
+            words = frozenset() if parameter.annotation is None else _words_of(parameter.annotation)
             if words & (known["eager_arguments"] | known["eager_types"]):
                 return frozenset()
-            if self._say_tensor(words):
+            if words and self._say_tensor(words):
                 found.add(parameter.arg)
+            elif parameter.arg in known["eager_names"]:
+                return frozenset()
+            elif parameter.annotation is None:
+                undeclared.append(parameter.arg)
         if not found and undeclared:
             text = scan.without_prose(body)
             used = {
@@ -299,19 +310,3 @@ def _tensor_use() -> re.Pattern[str]:
         rf"(?<![\w.])(\w++)\.(?:{sure})\b|(?<![\w.])(?:torch|F)\.\w++(?:\.\w++)?\((\w++)(?=[,)])"
         rf"|\w\((\w[\w, ]{{0,99}}+)\)\.(?:{methods})\("
     )
-
-
-def _is_eager(text: str) -> bool:
-    """Whether the text does what no compiler follows."""
-    return any(literal in text and pattern.search(text) is not None for literal, pattern in _eager())
-
-
-@extensions.remembered
-def _eager() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """What is eager, with a text that each match holds, where that is plain: to look for it costs a tenth."""
-    found: list[tuple[str, re.Pattern[str]]] = []
-    for pattern in sorted(operators().regions["eager_text"]):
-        escaped = pattern.replace(r"\b", "")
-        literal = escaped.replace("\\", "")
-        found.append((literal if re.escape(literal) == escaped else "", re.compile(pattern)))
-    return tuple(found)

@@ -12,6 +12,7 @@ from ddelint.sources.source import SourceFile, descend
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode, Root
 from ddelint.static.program import compiling
 from ddelint.static.program.context import Context
+from ddelint.static.program.eagerness import trains
 from ddelint.static.program.index import Definitions
 from ddelint.static.program.outline import Body, OutlinedSource, functions_in, may_compile
 from ddelint.static.program.prospects import Prospects
@@ -55,7 +56,9 @@ class FileIndex(Definitions):
             if not (assume_compiled or self.is_module(cls)):
                 continue
             for name, node in cls.methods.items():
-                entry = name in known["entry_methods"] and (assume_compiled or self._enters(cls, name))
+                entry = name in known["entry_methods"] and (
+                    assume_compiled or (self._enters(cls, name) and not trains(self.text_of(node)))
+                )
                 if entry or (assume_compiled and not name.startswith("__") and not self._is_test(name)):
                     found.append(Root(node, cls))
         functions: list[tuple[str, FunctionNode, ClassInfo | None]]

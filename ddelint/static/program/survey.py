@@ -120,7 +120,7 @@ def _among(filename: str, data: bytes, project: Project, found: Survey, new: fro
     if found.context is None and (found.matters or found.of_framework or _defines_an_entry(data)):
         context, inherited = project.inherits(filename)
         if found.named:
-            inherited |= project.calls_of(filename, found.named)
+            inherited |= project.interface_calls(filename, found.named)
         tensors = context.inherited_tensors
         asks = found.asks or (bool(tensors) and tests_one_of(tensors, data.decode("utf-8", errors="replace")))
         found = replace(found, context=context, inherited=inherited, asks=asks)

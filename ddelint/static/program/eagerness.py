@@ -1,0 +1,98 @@
+"""What a function's text or name says that no compiler follows: it reads files, hands tensors on to NumPy, trains."""
+
+from __future__ import annotations
+
+import re
+
+from ddelint.knowledge import extensions
+from ddelint.knowledge.operators import operators
+from ddelint.static.program import scan
+
+_CONDITION = re.compile(r"\s*+(?:if|elif|else|except|case)\b")
+_RETURN = re.compile(r"\n[ \t]++return\b")
+_WORD_OF_NAME = re.compile(r"[a-z0-9]++")
+
+Patterns = tuple[tuple[str, re.Pattern[str]], ...]
+
+
+def is_eager(text: str, start: int = 0) -> bool:
+    """Whether a function does what no compiler follows; its body begins at `start`."""
+    return _holds(_eager(), text) and _holds(_eager(), scan.without_prose(text[start:]))
+
+
+def is_always_eager(text: str) -> bool:
+    """Likewise, whatever its settings are."""
+    return _always(_eager(), text)
+
+
+def trains(text: str) -> bool:
+    """Whether a function trains something whatever its settings are: nobody compiles it as one graph."""
+    return _always(_training(), text)
+
+
+def is_always_run(text: str, place: int) -> bool:
+    """Whether all that asks in a text leads to a place of it: no `if` is around that, and nothing returns before."""
+    before = text[:place]
+    ways_out = [way.start() for way in _RETURN.finditer(before)]
+    if ways_out and scan.asks(before[: ways_out[-1]]):
+        return False
+    lines = before.splitlines()
+    inner = _indentation(lines[-1])
+    for line in reversed(lines[:-1]):
+        indentation = _indentation(line)
+        if line.strip() and indentation < inner:
+            inner = indentation
+            if _CONDITION.match(line):
+                return False
+    return True
+
+
+def _always(patterns: Patterns, text: str) -> bool:
+    if not _holds(patterns, text) or text.count('"""') % 2:  # which begins in the example of a docstring
+        return False
+    text = scan.without_prose(text)
+    found = (match for _, pattern in patterns for match in pattern.finditer(text))
+    return any(is_always_run(text, match.end()) for match in found)
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def reads_files(name: str) -> bool:
+    """Whether a function's name says that it makes something of a file: `from_json`, `load_database`."""
+    return bool(words_in(name) & operators().regions["file_words"])
+
+
+def fits(name: str) -> bool:
+    """Whether a method is what scikit-learn calls so: it keeps numbers on its object, and gives that back."""
+    return name in operators().regions["fitting"]
+
+
+def words_in(name: str) -> frozenset[str]:
+    """The words in a name."""
+    return frozenset(_WORD_OF_NAME.findall(name.lower()))
+
+
+def _holds(patterns: Patterns, text: str) -> bool:
+    return any(literal in text and pattern.search(text) is not None for literal, pattern in patterns)
+
+
+@extensions.remembered
+def _eager() -> Patterns:
+    return _patterns("eager_text")
+
+
+@extensions.remembered
+def _training() -> Patterns:
+    return _patterns("training_text")
+
+
+def _patterns(key: str) -> Patterns:
+    """Each with a text that each match holds, where that is plain: to look for it costs a tenth."""
+    found: list[tuple[str, re.Pattern[str]]] = []
+    for pattern in sorted(operators().regions[key]):
+        escaped = pattern.replace(r"\b", "")
+        literal = escaped.replace("\\", "")
+        found.append((literal if re.escape(literal) == escaped else "", re.compile(pattern)))
+    return tuple(found)
