@@ -1,7 +1,8 @@
 """State that a branch changes step by step: while compiling, each step is made where it stands, where the test says so.
 
 `where_merge` computes what a branch leaves and chooses once; here a later step may read what an earlier one changed,
-and steps may stand in loops, in branches and in `with` of their own (a target network that is synchronised at times).
+and steps may stand in loops, in branches and in `with` of their own, or in what a call runs (a target network that is
+synchronised at times).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import NotMergeable
+from ddelint.rewrite.parts.inlined import Inlined, inlined
 from ddelint.rewrite.parts.merge import device_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.around import is_tensor, read_elsewhere
@@ -36,6 +38,8 @@ from ddelint.sources.sites import Role
 _MESSAGE = "while compiling, make each change of state where the test says so, by torch.where; eager keeps its branch"
 _COST = "what a change takes is computed always"
 _BARE = ("return", "return None")
+_DEEPEST = 3
+"""How many calls within calls are followed."""
 
 
 @rewriting("masked_state")
@@ -88,8 +92,8 @@ def _masked(context: Context, branch: ast.If, steps: Sequence[ast.stmt], assumed
 class _Masking:
     """Writes steps, each under a test that has a name."""
 
-    def __init__(self, context: Context, test: Expr, holds: bool, assumed: bool) -> None:
-        self._context, self._test, self._holds, self._assumed = context, test, holds, assumed
+    def __init__(self, context: Context, test: Expr, holds: bool, assumed: bool, depth: int = 0) -> None:
+        self._context, self._test, self._holds, self._assumed, self._depth = context, test, holds, assumed, depth
         self._kinds, self._write = Kinds(context), context.write
         self.changes = 0
         self.names: set[str] = set()
@@ -103,6 +107,8 @@ class _Masking:
         match statement:
             case ast.Pass() | ast.Expr(value=ast.Constant()):
                 return []
+            case ast.Expr(value=ast.Call() as call) if (ran := inlined(self._context, call)) is not None:
+                return self._inlined(ran)
             case (
                 ast.Assign(targets=[ast.Name() | ast.Tuple()], value=value)
                 | ast.AnnAssign(target=ast.Name(), value=ast.expr() as value)
@@ -140,6 +146,21 @@ class _Masking:
             raise NotMergeable("a block that changes nothing")
         return steps
 
+    def _inlined(self, ran: Inlined) -> Statements:
+        """What a call runs, step by step."""
+        if self._depth == _DEEPEST:
+            raise NotMergeable("calls within calls")
+        write = self._write
+        inner = _Masking(ran.context, self._test, self._holds, self._assumed, self._depth + 1)
+        inner._tests = self._tests
+        lines = [line for name, value in ran.given for line in write.assigned(name, value)]
+        lines += inner._steps(ran.body)
+        for manager in reversed(ran.managers):
+            lines = write.lines("with {manager}:\n    {steps}", manager=manager, steps=lines)
+        self.changes += inner.changes
+        self.names |= inner.names | {name for name, _ in ran.given}
+        return lines
+
     def _branch(self, statement: ast.If) -> Statements:
         """A branch inside, whose steps are made where its test says so as well. Raises NotMergeable, NotAPredicate."""
         write, test = self._write, statement.test
@@ -165,7 +186,7 @@ class _Masking:
     def _where(self, statement: ast.If, test: Expr, said: Expr, body: Sequence[ast.stmt]) -> Statements:
         """The steps of a branch's block, made where `test` says so, which gets a name after what is `said` in it."""
         name = self._named(said)
-        inner = _Masking(self._context, name, True, self._assumed)
+        inner = _Masking(self._context, name, True, self._assumed, self._depth)
         inner._tests, inner._tensors = self._tests, self._tensors
         steps = inner._steps(body)
         if any(read_elsewhere(self._context, each, statement) for each in inner.names):

@@ -49,6 +49,17 @@ def run_by_calls(context: Context, nodes: Sequence[ast.AST]) -> list[ast.Functio
     return [function for function in found if function is not context.site.function]
 
 
+def run_by(context: Context, call: ast.Call) -> ast.FunctionDef | None:
+    """The function of the site's own file, or the method of its class, that a call runs by its name."""
+    here, owner = _around(context)
+    match call.func:
+        case ast.Name() | ast.Attribute(value=ast.Name(id="self")):
+            callee = here._callee(call.func, owner)
+            plain = callee is not None and callee.file is here and callee.receiver is not call.func
+            return callee.function if callee is not None and plain else None
+    return None
+
+
 def _around(context: Context) -> tuple[_File, _Class | None]:
     """The site's file, and the class that it stands in."""
     source, function = context.site.source, context.site.function

@@ -145,6 +145,7 @@ class Knowledge:
     ranks: frozenset[str]
     cut: frozenset[str]
     wrappers: frozenset[str]
+    without_gradients: frozenset[str]
     made_plain: Mapping[str, str]
     unsafe_gradients: Mapping[str, float]
     overwriting: frozenset[str]
@@ -196,6 +197,7 @@ def _knowledge(table: dict[str, Any]) -> Knowledge:
         "message_refused": table["checks"]["message_refused"],
         "cut": table["gradients"]["cut"],
         "wrappers": table["gradients"]["wrappers"],
+        "without_gradients": table["gradients"]["managers"],
         "unsafe_gradients": table["gradients"]["unsafe"],
     }
     flat = (table[section] for section in ("types", "purity", "in_place", "groups", "cost"))
