@@ -25,6 +25,15 @@ def test_the_arms_become_functions_beside_the_branch() -> None:
     ]
 
 
+@pytest.mark.parametrize("test", ["n > 4", "x.shape[0] < n", "n > 4 and n < 9"])
+def test_a_question_to_numbers_is_handed_over_as_a_tensor(test: str) -> None:
+    """Inductor asks a symbolic one before it has read the number."""
+    text = f"import torch\n\n\ndef fn(x, n):\n    if {test}:\n        x = x * 2\n    return x\n"
+    (found,) = rewritten("torch_cond", context_of(text, test, TYPES))
+    assert found.partition("torch.cond(")[2].strip().startswith("torch.full((), ")
+    assert f"elif {test}:" in found
+
+
 def test_arms_that_stand_on_one_line_each() -> None:
     text = "def fn(x, t):\n    if t.sum() > 4: y = x * 2; z = x\n    else: y = x; z = x * 3\n    return y + z\n"
     (found,) = rewritten("torch_cond", context_of(text, "t.sum() > 4", TYPES))

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.checks import Checks
-from ddelint.rewrite.parts.truths import Truths
+from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.kinds import Kind, Kinds
-from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, names_read, names_written
 from ddelint.rewrite.reading.regions import (
     assigned_on_every_way,
@@ -94,12 +93,18 @@ def tensors_read(context: Context, names: AbstractSet[str], called: AbstractSet[
 
 
 def predicate(context: Context, test: ast.expr) -> Expr:
-    """The test as a tensor, or as a symbolic bool. Raises NotAPredicate or Inexpressible."""
+    """The test as a tensor; as a symbolic bool where it has no such form.
+
+    Torch 2.13's Inductor asks a symbolic one before it has read the number in it (`name 'u0' is not defined`), where
+    nothing else reads that. Raises NotAPredicate or Inexpressible.
+    """
     assumed = context.diagnostic.code == "DDE105"
     if assumed or Kinds(context).of(test) is Kind.TENSOR:
         return Truths(context, assume_tensor=assumed).of(test)
-    built = Checks(context).condition(test, True)
-    return Truths(context).of(test) if context.write.reads(built) & knowledge().imports.keys() else built
+    try:
+        return Truths(context).of(test)
+    except NotAPredicate:
+        return Checks(context).condition(test, True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.counted import elements_behind, most_of_each, rows_behind
+from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.kinds import NUMBERS, Kind, Kinds
 from ddelint.rewrite.reading.names import answer_while_compiling, called, draws_random, is_pure
 from ddelint.rewrite.reading.optional import may_be_none
@@ -175,7 +176,26 @@ class Truths:
         whole_reads = any(isinstance(side, ast.Call) and called(side) == "int" for side in (left, right))
         if items and not whole_reads and all(self.kinds.dtype(item) in _FLOATS for item in items):
             return self.write.operation(self._wide(read[0], left), operator, self._wide(read[1], right))
+        floats = [side for side in (left, right) if self._is_float_of_run_time(side)]
+        if floats:
+            sides = [self._held(side) if side in floats else self._leaf(side) for side in (left, right)]
+            return self.write.operation(sides[0], operator, sides[1])
         return self.number(self._leaf(node) if whole else self._compared(left, operator, right))
+
+    def _is_float_of_run_time(self, node: ast.expr) -> bool:
+        """Whether a number that is compared is, or is worked out of, a float that was read from a tensor."""
+        facts = (self.kinds.fact(inner) for inner in ast.walk(node) if isinstance(inner, (ast.Name, ast.Attribute)))
+        return number_kind(self.kinds, node) == "float" and any(fact and fact.kind == "symfloat" for fact in facts)
+
+    def _held(self, number: ast.expr) -> Expr:
+        """A float as a tensor, in Python's precision.
+
+        A test of the float itself is worked out again in the backward pass, where torch 2.13's Inductor does not have
+        the float (`name 'zuf0' is not defined`).
+        """
+        if self.device is None:
+            return self.write.expr("torch.full((), {}, dtype=torch.float64)", self._leaf(number))
+        return self.write.expr("torch.full((), {}, dtype=torch.float64, device={})", self._leaf(number), self.device)
 
     def _compared(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Expr:
         return self.write.operation(self._leaf(left), operator, self._leaf(right))

@@ -17,7 +17,7 @@ FLAGS = TypeFact("list", length=2, element=TypeFact("symbool"))
 VECTOR = TypeFact("tensor", "int64", ("u0",))
 ROWS = TypeFact("tensor", "int64", ("u0", "2"))
 NUMBERS = {"s": SCALAR, "t": INTEGER, "mask": MASK, "n": COUNT, "flag": TypeFact("str"), "flags": FLAGS}
-TYPES = {"v": VECTOR, "r": ROWS, **NUMBERS}
+TYPES = {"v": VECTOR, "r": ROWS, "level": TypeFact("symfloat"), **NUMBERS}
 
 
 def built(test: str, names: Mapping[str, str] | None = None) -> str:
@@ -47,6 +47,7 @@ TESTS = [
     "s.item() > 1", "float(s) <= 0.5 or n", "0 < s.sum().item()", "s.item() > 1.1", "int(s) >= 2",
     "s in (1, 2)", "t not in (0, 3)", "0 in (n, t)", "len(mask[:n]) == 0 or len(mask) < n",
     "any(flags)", "not all(flags)",
+    "level > 1.1", "0.3 <= level < n", "not level * 2 > 1.1 or t > 2", "level < s.item()", "level != 1.1 and n",
 ]  # fmt: skip
 
 
@@ -59,11 +60,19 @@ def test_a_predicate_answers_as_its_test(test: str) -> None:
         torch.manual_seed(number)
         t, n = torch.randint(0, 4, ()), number % 5
         values = {"s": torch.randint(0, 4, ()).float(), "t": t, "mask": torch.rand(3) > 0.5, "n": n, "torch": torch}
+        values["level"] = (0.1, 0.3, 0.55, 1.1, 2.5)[number % 5]
         values["flags"] = [number % 2 > 0, number % 3 > 0]
         values["s"] = values["s"] if number % 6 else values["t"].float()
         if "equal" in test or "allclose" in test:
             values["t"] = values["t"].float()
         answers_alike(predicate, test, values)
+
+
+@pytest.mark.parametrize("test", ["level > 1.1", "level * 2 <= 1.1", "0.3 < level"])
+def test_a_float_that_was_read_is_asked_as_a_tensor(test: str) -> None:
+    """In the backward pass Inductor has the tensor, and not the float."""
+    assert ", dtype=torch.float64)" in built(test)
+    assert "torch.bool" not in built(test)
 
 
 @pytest.mark.parametrize(
