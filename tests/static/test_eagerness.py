@@ -124,13 +124,14 @@ def test_what_is_given_to_train_or_to_read(tmp_path: Path, parameter: str, found
     assert len(rows(tmp_path, {"ops.py": text})) == found
 
 
-@pytest.mark.parametrize("name", ["clean_json", "from_file", "load_database", "explain_rows", "report"])
+@pytest.mark.parametrize("name", ["clean_json", "from_file", "load_database", "explain_rows", "report", "test_rows"])
 def test_names_of_what_reads_files_or_tells(tmp_path: Path, name: str) -> None:
     text = FUNCTION.format(parameter="", before="y = x", behind="y = x", helper="y = x")
     assert rows(tmp_path, {"ops.py": text.replace("def clean", f"def {name}")}) == []
 
 
-def test_a_constructor_that_reads_a_file_is_not_followed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["from_json", "load_database", "test_rows"])
+def test_what_reads_a_file_or_tests_is_not_followed(tmp_path: Path, name: str) -> None:
     table = """
 import torch
 
@@ -152,7 +153,7 @@ class Codec(torch.nn.Module):
         return rows(tmp_path / name, {"table.py": table.format(name=name), "a.py": module.format(name=name)})
 
     assert found("from_rows") == [("table.py", 7)]
-    assert found("from_json") == []
+    assert found(name) == []
 
 
 ESTIMATOR = """

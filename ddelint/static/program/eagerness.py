@@ -64,6 +64,11 @@ def reads_files(name: str) -> bool:
     return bool(words_in(name) & operators().regions["file_words"])
 
 
+def tests(name: str) -> bool:
+    """Whether a function's name says that it tests what was computed: `test_outputs`."""
+    return name.startswith(tuple(operators().regions["testing"]))
+
+
 def fits(name: str) -> bool:
     """Whether a method is what scikit-learn calls so: it keeps numbers on its object, and gives that back."""
     return name in operators().regions["fitting"]
