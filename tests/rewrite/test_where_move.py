@@ -394,6 +394,15 @@ def test_state_that_is_changed_behind_an_early_return_is_put_back(body: str) -> 
     assert failures(text, found[0], samples, ("export", "compile")) == []
 
 
+def test_what_is_returned_at_the_end_is_kept_harmless_before_state_is_put_back() -> None:
+    """A mean of nothing has a gradient of NaN, which nothing that chooses takes away."""
+    text = BOX.format(body=EARLY + "        self.update(x)\n        return x / x.sum(), x.log().sum()\n")
+    types = {"x": TENSOR, "self": TypeFact("module"), "self.centre": TENSOR, "self.count": INTEGERS}
+    first, *_ = rewritten("where_merge", context_of(text, "x.sum() < 0", types, "DDE105"))
+    assert "late_result0 = x / torch.where(condition, 1, x.sum())\n" in first
+    assert "late_result1 = torch.where(condition, 1, x).log().sum()\n" in first
+
+
 @pytest.mark.parametrize(
     ("change", "behind"),
     [

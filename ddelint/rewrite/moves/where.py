@@ -214,7 +214,7 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
         values.append(value)
     folded, final = _folded(merge, compiled, merge.reader().read([last], "final"), state)
     if state:
-        final = _named_results(merge, final)
+        final = _named_results(merge, final, test)
         kept += put_back.kept(merge.context, state)
         final.prelude += put_back.put_back(merge.context, state, test)
     lines = merge.returned(test, Arm([], {}, values, then.structure), final)
@@ -237,7 +237,7 @@ def _may_share_memory(test: ast.expr) -> bool:
     return may_alias(test)
 
 
-def _named_results(merge: Merge, final: Arm) -> Arm:
+def _named_results(merge: Merge, final: Arm, test: Expr) -> Arm:
     """What is returned at the end, computed before state is put back: what it calls may change that, or read it."""
     write = merge.write
     prelude, values = list(final.prelude), list[Value]()
@@ -247,7 +247,7 @@ def _named_results(merge: Merge, final: Arm) -> Arm:
             continue
         base = "late_result" if len(final.returned or ()) == 1 else f"late_result{number}"
         name = write.expression(fresh_name(merge.source, base))
-        prelude += write.assigned(name, value.built)
+        prelude += write.assigned(name, merge.protected(value, test, taken=False))
         values.append(Value(name))
     return replace(final, prelude=prelude, returned=values)
 

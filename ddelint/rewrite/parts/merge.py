@@ -165,9 +165,10 @@ class Merge:
 
     def _both(self, test: Expr, first: Value, second: Value) -> tuple[Expr, Expr]:
         """Both values, each kept harmless where it isn't chosen."""
-        return self._safe(first, test, True), self._safe(second, test, False)
+        return self.protected(first, test, True), self.protected(second, test, False)
 
-    def _safe(self, value: Value, test: Expr, taken: bool) -> Expr:
+    def protected(self, value: Value, test: Expr, taken: bool) -> Expr:
+        """A value, kept harmless where it isn't chosen: where the test is false (`taken`) or true."""
         if not self.safe or value.node is None:
             return value.built
         protected = self.harmless(value.node, test, taken)
