@@ -42,6 +42,15 @@ def offered(call: str) -> list[str]:
             f"[..., :-1, :-1] {BESIDE} torch.cdist(x + 1, x2=x)",
         ),
         (
+            "torch.normal(x.mean(), x.std(), (3,))",
+            f"torch.randn((3,)) * x.std() + x.mean() {BESIDE} torch.normal(x.mean(), x.std(), (3,))",
+        ),
+        (
+            "torch.normal(0.0, std=x.max(), size=x.shape, device=x.device)",
+            f"torch.randn(x.shape, device=x.device) * x.max() + 0.0 {BESIDE} "
+            "torch.normal(0.0, std=x.max(), size=x.shape, device=x.device)",
+        ),
+        (
             "norm(x)",
             "torch.nn.functional.group_norm(x, x.shape[1], weight=norm.weight, bias=norm.bias, eps=norm.eps) "
             f"{BESIDE} norm(x)",

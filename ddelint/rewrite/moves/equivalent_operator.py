@@ -13,7 +13,7 @@ from ddelint.rewrite.reading.around import around
 from ddelint.rewrite.reading.kinds import Kinds, is_torch
 from ddelint.rewrite.reading.managers import library
 from ddelint.rewrite.reading.names import asks_compiling, called
-from ddelint.rewrite.reading.replacements import Operator, holes, parameters, replacements, without
+from ddelint.rewrite.reading.replacements import Operator, by_position, holes, parameters, replacements, without
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, Statements, restructured, rewriting
 
 _SIGNS: Mapping[type[ast.operator], str] = {ast.MatMult: "matmul"}
@@ -49,7 +49,7 @@ def _given(context: Context, node: ast.expr, operator: Operator) -> Given | None
                 arguments = [function.value, *arguments]
             given = dict(zip(expected, arguments)) | {k.arg or "": k.value for k in node.keywords}
             starred = any(isinstance(argument, ast.Starred) for argument in arguments)
-            fits = not starred and len(arguments) <= len(expected) and given.keys() <= expected.keys()
+            fits = not starred and len(arguments) <= by_position(operator.call) and given.keys() <= expected.keys()
             if fits and is_module:
                 said = [name for form in (*operator.facts, *operator.forms) for name in holes(form)]
                 own = {name: ast.Attribute(function, name, ast.Load()) for name in said if name not in _KNOWN}
@@ -79,7 +79,7 @@ def _offered(context: Context, node: ast.expr, operator: Operator, given: Given)
             new, lines, inside = _filled(context, form, known, defaults)
             if not operator.in_eager:
                 new = write.expr("{} if {} else {}", new, write.compiling, write.replaced(node, inside))
-            message = f"`{name}` asks about a size of run time; {operator.why}"
+            message = f"`{name}` asks {operator.asks}; {operator.why}"
             yield restructured(message, below(context, [*stated, *lines], {node: new}))
 
 

@@ -33,6 +33,15 @@ class Operator:
     forms: tuple[str, ...] = ()
     modules: frozenset[str] = frozenset()
     in_eager: bool = False
+    asks: str = "about a size of run time"
+
+
+@cache
+def by_position(call: str) -> int:
+    """How many of the parameters of a `def` may be given without their names."""
+    function = ast.parse(f"lambda {call}: 0", mode="eval").body
+    assert isinstance(function, ast.Lambda)
+    return len(function.args.args)
 
 
 @cache
