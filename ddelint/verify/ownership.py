@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 import sysconfig
@@ -40,8 +41,15 @@ def is_of_users_class(value: Any) -> bool:
 def is_users_class(kind: type) -> bool:
     """Whether a class is written in a file of the user's."""
     functions = (part for part in vars(kind).values() if isinstance(part, FunctionType))
-    first = next((f.__code__.co_filename for f in functions if not f.__code__.co_filename.startswith("<")), None)
+    first = next((file for file in map(_written_in, functions) if not file.startswith("<")), None)
     if first is not None:
         return is_users(first)
     filename = getattr(sys.modules.get(kind.__module__), "__file__", None)
     return isinstance(filename, str) and kind.__module__ != "builtins" and is_users(filename)
+
+
+def _written_in(function: FunctionType) -> str:
+    """The file of a function, below the decorators around it: those of libraries, and that of dataclasses around the
+    `__repr__` which they make out of a text."""
+    inner = inspect.unwrap(function)
+    return inner.__code__.co_filename if isinstance(inner, FunctionType) else function.__code__.co_filename

@@ -38,6 +38,17 @@ STATES = {
         "METER.update(1)",
         "global METER",
     ),
+    "a dataclass of fields alone": (
+        "import dataclasses\n\n@dataclasses.dataclass\nclass Seen:\n    count: int = 0\n\nSEEN = Seen()",
+        "SEEN.count += 1",
+        "global SEEN",
+    ),
+    "a meter whose methods a library decorates": (
+        "class Meter:\n    @torch.no_grad()\n    def update(self):\n"
+        "        self.count = 1 + getattr(self, 'count', 0)\n\nMETER = Meter()",
+        "METER.update()",
+        "global METER",
+    ),
     "a meter with slots": (
         "class Meter:\n    __slots__ = ('count',)\n    def __init__(self):\n        self.count = 0\n\n"
         "    def update(self):\n        self.count += 1\n\nMETER = Meter()",
