@@ -209,6 +209,9 @@ class Decision:
     span: Span
     compiled: bool | None = None
     """The side that the compiled program takes whatever the truth, where a rewrite chooses one."""
+    optional: bool = False
+    """Whether it asks for something that callers may leave out. No input is searched for that takes its other side;
+    what nobody declared (other arguments and settings, other modes) counts as well as what somebody did."""
 
 
 NOT_FINITE = (" inf", " -inf", " nan")

@@ -218,7 +218,8 @@ def _run(
     limit = min(_QUICK_SECONDS if quick else _FULL_SECONDS, options.timeout / 5)
     with recording(decisions) as recorder, traced_path.watched() as consultation:
         latest = limit * (1.0 if quick else 1.0 + _OWED)
-        runs = Runs(original, decisions, options, recorder, consultation, watch, limit, latest)
+        searched = [decision for decision in decisions if not decision.optional]
+        runs = Runs(original, searched, options, recorder, consultation, watch, limit, latest)
         runs.vary(count, extra, limit if quick else limit * _VARIED, only)
         met = _run_exactly(runs, exactly, quick=quick) if exactly else _run_further(runs, quick=quick)
     rewinding.back()

@@ -87,13 +87,19 @@ def other_flags(
 def instead_of_nothing(
     program: Callable[..., Any], sample: Sample, texts: Mapping[str, Sequence[str]] = NO_TEXTS
 ) -> Iterator[partial[Sample]]:
-    """Changes of an input set: the first few arguments that are None a tensor or a number, one at a time."""
+    """Changes of an input set: the first few arguments that are None a tensor or a number, and one tensor for `*terms`
+    of which none is given; one at a time."""
     called = _called(program)
     signature, given = _bound(called, sample)
     known = {*annotated_members(called), *texts}
     empty = (name for name, value in given.items() if value is None and name not in known)
     for name in itertools.islice(empty, _MOST_UNDECLARED):
         yield from (partial(_with_argument, signature, name, other) for other in instead_of_none(called, name, given))
+    for name in (p.name for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL):
+        others = instead_of_none(called, name, given) if given[name] in ((), inspect.Parameter.empty) else ()
+        for other in others:
+            text = f"with {said(other)}"
+            yield partial(_with_change, signature, name, text, partial(_alone, other))
 
 
 def extreme_arguments(program: Callable[..., Any], sample: Sample) -> Iterator[partial[Sample]]:
@@ -172,6 +178,10 @@ def _tested(tree: ast.AST) -> frozenset[str]:
     """The names in the tests of a function."""
     tests = [node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))]
     return frozenset(node.id for test in tests for node in ast.walk(test) if isinstance(node, ast.Name))
+
+
+def _alone(value: object, given: object) -> tuple[object]:
+    return (value.clone() if isinstance(value, torch.Tensor) else value,)
 
 
 def _with_option(name: str, value: object, keywords: Mapping[str, object] | object) -> object:

@@ -75,9 +75,14 @@ Left = Mapping[str, list[Mapping[str, Frozen]]]
 
 def count_sides(decisions: Sequence[Decision], references: Sequence[Reference]) -> dict[str, tuple[int, int]]:
     """Decision key → how many input sets took its true and its false side."""
-    informative = [r for r in references if (not r.twin or r.sequel) and r.is_informative]
+    informative = [r for r in references if r.is_informative]
     taken = {
-        decision.key: [reference.sides.get(decision.key, set()) for reference in informative] for decision in decisions
+        decision.key: [
+            reference.sides.get(decision.key, set())
+            for reference in informative
+            if decision.optional or not reference.twin or reference.sequel
+        ]
+        for decision in decisions
     }
     return {key: (sum(True in s for s in sides), sum(False in s for s in sides)) for key, sides in taken.items()}
 

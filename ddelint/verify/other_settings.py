@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
 from functools import partial
-from types import CellType
+from types import CellType, FunctionType
 from typing import Any
 
 import torch
@@ -22,7 +22,7 @@ from ddelint.verify.calls import module_of
 from ddelint.verify.enumerations import as_there, other_members, said
 from ddelint.verify.flags import FLAG
 from ddelint.verify.members import extremes_of, fields_of, is_container, others_of, part_of, with_field
-from ddelint.verify.reach import Reached
+from ddelint.verify.reach import DEFAULTS, Reached
 from ddelint.verify.samples import Sample, is_ordinary
 
 _MOST_SETTINGS, _MOST_INTEGERS, _MOST_BUFFERS, _MOST_MEMBERS, _MOST_LISTED = 4, 2, 2, 4, 4
@@ -64,11 +64,11 @@ def other_settings(
 
 def extreme_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partial[Sample]]:
     """Changes of an input set as in `other_settings`: floats infinite, zero, negative and NaN, integers that a test
-    rests on zero, one more and negative, of the first few settings that are any; one at a time."""
+    rests on, or that are one, zero, one more and negative, of the first few settings that are any; one at a time."""
     found = [
         [partial(_with_setting, path, name, other) for other in extremes_of(value)]
         for path, name, value, is_tested in _settings(program, names)
-        if is_tested or type(value) is not int
+        if is_tested or type(value) is not int or value == 1
     ]
     for one_of_each in itertools.zip_longest(*[changes for changes in found if changes][:_MOST_SETTINGS]):
         yield from (change for change in one_of_each if change is not None)
@@ -108,7 +108,8 @@ def other_texts(program: Any, texts: Mapping[str, Sequence[str]]) -> Iterator[pa
 def other_globals(program: Any, names: Mapping[str, bool]) -> Iterator[partial[Sample]]:
     """Changes of an input set: a number, one in a list or a dictionary, or a member of an enumeration, of these names
     among the globals of the modules that a program's functions stand in, among what these functions enclose, and among
-    the attributes of classes (`.fill`), one at a time, as `other_settings` changes them."""
+    the attributes of classes (`.fill`) and the defaults of functions (`pooled.fill`), one at a time, as
+    `other_settings` changes them."""
     found = 0
     for name, place in _globals(program):
         for other in _other_values(place.value, is_tested=names[name]) if name in names else ():
@@ -247,7 +248,8 @@ def _with_global(name: str, value: object, sample: Sample) -> Sample:
                 place.put(copy.deepcopy(as_there(value, place.value)))
         return program
 
-    text = f"class attribute {name[1:]}" if name.startswith(".") else f"global {name}"
+    kind = "class attribute" if name.startswith(".") else "default" if "." in name else "global"
+    text = f"{kind} {name.removeprefix('.')}"
     return _changed(sample, f"{text}={said(value)}", prepare)
 
 
@@ -261,7 +263,7 @@ class _Place:
 
 def _globals(program: Any) -> Iterator[tuple[str, _Place]]:
     """Names of globals and of what is enclosed that a program's functions say, and of classes' attributes (`.fill`),
-    each with its place."""
+    and of the defaults of functions (`pooled.fill`), each with its place."""
     for binding in Reached(program, module_of(program)).bindings:
         first, holder, key = binding.name.partition(" ")[0], binding.holder, binding.key
         if first == "global" and key in holder:
@@ -270,6 +272,16 @@ def _globals(program: Any) -> Iterator[tuple[str, _Place]]:
             yield first, _Place(binding.get(), partial(setattr, holder, "cell_contents"))
         elif first == "class" and isinstance(holder, type):
             yield f".{key}", _Place(binding.get(), partial(setattr, holder, key))
+        elif key == DEFAULTS:
+            for place, value in enumerate(holder.__defaults__ or ()):
+                count = holder.__code__.co_argcount - len(holder.__defaults__)
+                name = f"{holder.__name__}.{holder.__code__.co_varnames[count + place]}"
+                yield name, _Place(value, partial(_put_default, holder, place))
+
+
+def _put_default(function: FunctionType, place: int, value: object) -> None:
+    before = function.__defaults__ or ()
+    function.__defaults__ = (*before[:place], value, *before[place + 1 :])
 
 
 def _changed(sample: Sample, text: str, prepare: Callable[[Any], Any]) -> Sample:

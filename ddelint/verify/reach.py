@@ -45,6 +45,8 @@ _MOST = 4000
 _CONTAINERS = (list, dict, set, deque)
 _ABSENT = Constant("gone", None)
 _ITERATOR = "iterator"
+DEFAULTS = "__defaults__"
+"""The key of the binding that holds all defaults of a function."""
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, Constant)
 
 
@@ -285,6 +287,9 @@ class _Walk:
             if isinstance(value, _CONTAINERS) or is_of_users_class(value):
                 self._bind(f"the default {key} of {function.__qualname__}", {key: value}, key)
             self.follow(value)
+        if function.__defaults__:
+            name = f"the defaults of {function.__qualname__}"
+            self._add(_Binding(name, function, DEFAULTS, lambda: function.__defaults__))
         if vars(function).keys() - {"__wrapped__"}:
             self._add(_Binding(f"the attributes of {function.__qualname__}", function, None, lambda: vars(function)))
         for name in _names(function.__code__):

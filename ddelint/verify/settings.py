@@ -89,8 +89,9 @@ def _names_in(asked: ast.expr) -> Iterator[str]:
 
 
 def globals_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]:
-    """The names that the function around a decision's test reads and doesn't bind, and the attributes of what else than
-    `self` (`.fill` of `Model.fill`, `type(self).fill`), each with whether the test itself rests on it."""
+    """The names that the function around a decision's test reads and doesn't bind, the attributes of what else than
+    `self` (`.fill` of `Model.fill`, `type(self).fill`), and its own arguments that have a default (`pooled.fill`), each
+    with whether the test itself rests on it."""
     function = _function_around(source, test)
     if function is None:
         return
@@ -100,6 +101,9 @@ def globals_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]
     tested = {n.id for part in _asked_about(test, function) for n in ast.walk(part) if isinstance(n, ast.Name)}
     for name in dict.fromkeys(node.id for node in names if node.id not in bound):
         yield name, name in tested
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    for argument in arguments[len(arguments) - len(function.args.defaults) :] if function.name != "forward" else ():
+        yield f"{function.name}.{argument.arg}", argument.arg in tested
     attributes = (node for node in ast.walk(function) if isinstance(node, ast.Attribute))
     for name in dict.fromkeys(f".{node.attr}" for node in attributes if ast.unparse(node.value) != "self"):
         yield name, False

@@ -1491,6 +1491,65 @@ WRONG = (
 DOUBTFUL = (
     Row(
         "C",
+        "adapter_later",
+        "the empty mask in eager only, with an adapter that nobody has added",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and not mask.any():
+            return x * 1
+        """,
+        "no input made `self.adapter is not None` true",
+    ),
+    Row(
+        "C",
+        "adapter_later",
+        "the shortcut in eager only, with gradients that are always on",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and not mask.any():
+            return x.clone()
+        """,
+        "no input made `torch.is_grad_enabled()` false",
+    ),
+    Row(
+        "C",
+        "adapter_later",
+        "what further terms add, whether anything is marked or not",
+        GENERAL_PATH,
+        f"""
+        if not ({COMPILING} or mask.any()):
+            return x * 1
+        """,
+        "terms with float32[3]: value differs",
+    ),
+    Row(
+        "D",
+        "default_of_helper",
+        "without what another caller fills with",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_full((3,), fill)
+        else:
+            y = rows.sum(0)
+        """,
+        "default pooled.fill=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "power_of_rest",
+        "nothing to a power that is not one",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rest.shape[0] == 0:
+            y = x.new_zeros(())
+        else:
+            y = rest.abs().sum() ** self.power
+        """,
+        "self.power=0: value differs",
+    ),
+    Row(
+        "C",
         "survivors",
         "both layers draw which rows survive",
         RESTRUCTURED,
@@ -2647,6 +2706,39 @@ DOUBTFUL = (
 )
 
 RIGHT = (
+    Row(
+        "C",
+        "adapter_later",
+        "both computed, and chosen",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            return torch.where(mask.any(), self.emptied(x, mask, terms), x * 1)
+        if not mask.any():
+            return x * 1
+        """,
+    ),
+    Row(
+        "D",
+        "default_of_helper",
+        "what is filled with, or the sum",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            y = torch.where(torch.full((), rows.shape[0] == 0), x.new_full((3,), fill), rows.sum(0))
+        elif rows.shape[0] == 0:
+            y = x.new_full((3,), fill)
+        else:
+            y = rows.sum(0)
+        """,
+    ),
+    Row(
+        "C",
+        "power_of_rest",
+        "nothing, or the power of what is left",
+        RESTRUCTURED,
+        "y = torch.where(torch.full((), rest.shape[0] == 0), x.new_zeros(()), rest.abs().sum() ** self.power)",
+    ),
     Row(
         "C",
         "survivors",

@@ -121,6 +121,7 @@ class Knowledge:
     rows_found: frozenset[str]
     of_tensors_alone: frozenset[str]
     vouched: frozenset[str]
+    asks_what_is_there: frozenset[str]
     present: frozenset[str]
     row_adding: frozenset[str]
     row_shaping: frozenset[str]

@@ -136,7 +136,7 @@ def assigned_on_every_way(body: Sequence[ast.stmt]) -> set[str]:
         match statement:
             case ast.If(test=test, body=then, orelse=otherwise):
                 found |= _given_by(test)
-                arms = [assigned_on_every_way(arm) for arm in (then, otherwise) if not _leaves(arm)]
+                arms = [assigned_on_every_way(arm) for arm in (then, otherwise) if not leaves_at_its_end(arm)]
                 if arms:
                     found |= set.intersection(*arms)
             case ast.With(body=inner, items=items):
@@ -155,7 +155,7 @@ def _given_by_cases(cases: Sequence[ast.match_case], ends: Sequence[Set[str]]) -
     """Names that have a value behind a `match`, where one case is taken whatever comes; `ends`: those of each body."""
     if not _is_total(cases[-1]):
         return set()
-    arms = [names | names_written(case.pattern) for case, names in zip(cases, ends) if not _leaves(case.body)]
+    arms = [names | names_written(case.pattern) for case, names in zip(cases, ends) if not leaves_at_its_end(case.body)]
     return set[str]().union(*arms[:1]).intersection(*arms[1:])
 
 
@@ -169,7 +169,7 @@ def _given_by_loop(loop: ast.For | ast.While) -> set[str]:
     bound = names_written(loop.target) if isinstance(loop, ast.For) else set()
     ends = list(_at_breaks(loop.body, bound))
     is_endless = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
-    if not is_endless and not _leaves(loop.orelse):
+    if not is_endless and not leaves_at_its_end(loop.orelse):
         ends.append(assigned_on_every_way(loop.orelse))
     return set[str]().union(*ends[:1]).intersection(*ends[1:])
 
@@ -236,7 +236,7 @@ def _collect_free(body: Sequence[ast.stmt], given: frozenset[str], free: set[str
                 free |= _reads(test) - given
                 given |= _given_by(test)
                 ends = [(arm, _collect_free(arm, given, free)) for arm in (then, otherwise)]
-                staying = [names for arm, names in ends if not _leaves(arm)]
+                staying = [names for arm, names in ends if not leaves_at_its_end(arm)]
                 if staying:
                     given = frozenset.intersection(*staying)
             case ast.For(iter=head) | ast.While(test=head):
@@ -323,7 +323,8 @@ def _bound_by_tests(node: ast.AST) -> set[str]:
     return found
 
 
-def _leaves(body: Sequence[ast.stmt]) -> bool:
+def leaves_at_its_end(body: Sequence[ast.stmt]) -> bool:
+    """Whether a block ends in a statement behind which nothing of the block around it runs."""
     return bool(body) and isinstance(body[-1], (ast.Return, ast.Raise, ast.Break, ast.Continue))
 
 

@@ -137,7 +137,7 @@ def _difference(mismatch: Mismatch, target: str, notes: Sequence[str]) -> str:
 def _seldom_seen(step: Step, comparison: Comparison, state: State) -> list[str]:
     """Sides that few inputs took, and none near them could be found that did."""
     found = []
-    for decision in step.decisions:
+    for decision in (decision for decision in step.decisions if not decision.optional):
         for side, times in zip(("true", "false"), comparison.sides.get(decision.key, (0, 0))):
             if 0 < times <= FEW_INPUTS:
                 inputs = "one input alone" if times == 1 else f"{times} inputs alone"

@@ -12,8 +12,10 @@ from ddelint.nouns.protocol import Compilation, Decision
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.handlers import may_be_caught
 from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.left_out import optional_tests
+from ddelint.rewrite.reading.polarity import general_side
 from ddelint.rewrite.search.history import History
-from ddelint.sources.sites import Block, Role, locate
+from ddelint.sources.sites import Block, Role, Site, locate
 
 VALIDATION = "DDE103"
 _EMPTINESS = "DDE102"
@@ -180,7 +182,23 @@ def decisions_of(
         arms = [arm for span in spans for taken in (True, False) for arm in _rows_behind(history, span, taken)]
         found += [_decision(history.home(inner), None) for inner in _tests_inside(history, arms, asked, question)]
         found += _decided_inside([history.home(arm) for arm in arms], steps)
+    if question.kind == "truth" and candidate.claim is Claim.GENERAL_PATH and site is not None:
+        found += _optional_behind(history, site, side, asked)
     return tuple({decision.key: decision for decision in reversed(found)}.values())[::-1]
+
+
+def _optional_behind(history: History, site: Site, side: bool | None, asked: Sequence[Question]) -> Iterator[Decision]:
+    """The tests for what callers may leave out in what is compiled for all inputs, and in what is left out there."""
+    statement, source = site.statement, site.source
+    if side is None and site.decision is not None:
+        side = general_side(site.decision)
+    if side is None or not isinstance(statement, ast.If) or site.role is not Role.IF_TEST:
+        return
+    known = {question.span for question in asked}
+    for test in optional_tests(source, statement, side):
+        span = source.span(test)
+        if span not in known:
+            yield replace(_decision(history.home(span), None), optional=True)
 
 
 def tests_of(history: History, asked: Sequence[Question]) -> tuple[Decision, ...]:

@@ -1,0 +1,48 @@
+"""Tests for what callers, or whoever makes an object, may leave out: `bias is not None`, `"weights" in batch`.
+
+Where one side of another test is compiled for all inputs, such a test behind it says what that side may come to do that
+nobody has run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddelint.knowledge.operators import terminal_name
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import enclosing_block
+from ddelint.rewrite.reading.regions import leaves_at_its_end
+from ddelint.sources.source import SourceFile
+
+
+def optional_tests(source: SourceFile, statement: ast.If, side: bool) -> Iterator[ast.expr]:
+    """Those in the arms of a branch, and behind it where the arm that is not compiled leaves: what is compiled goes on
+    there. `side`: the one that is compiled."""
+    region: list[ast.stmt] = [*statement.body, *statement.orelse]
+    if leaves_at_its_end(statement.orelse if side else statement.body):
+        block = enclosing_block(source, statement)
+        region += block[block.index(statement) + 1 :]
+    for node in (node for part in region for node in ast.walk(part)):
+        match node:
+            case ast.If(test=test, body=body) if not all(isinstance(part, ast.Raise) for part in body):
+                yield from _optional(test)
+            case ast.IfExp(test=test):
+                yield from _optional(test)
+
+
+def _optional(test: ast.expr) -> Iterator[ast.expr]:
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _optional(operand)
+        case ast.BoolOp(values=values):
+            for value in values:
+                yield from _optional(value)
+        case ast.Compare(ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            yield test
+        case ast.Compare(left=ast.Constant(value=str()), ops=[ast.In() | ast.NotIn()]):
+            yield test
+        case ast.Call(func=function) if terminal_name(function) in knowledge().asks_what_is_there:
+            yield test
+        case ast.Attribute(value=ast.Name(id="self")) | ast.Name():
+            yield test

@@ -1,0 +1,47 @@
+"""What callers may leave out is found where the compiled side of a test comes to it, and nowhere else."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+from ddelint.rewrite.reading.left_out import optional_tests
+from ddelint.sources.source import SourceFile
+
+OPTIONAL = """
+def forward(self, x, mask, bias=None, batch={}):
+    if bias is None:
+        x = x + 1
+    if not mask.any():
+        LEFT
+    if bias is not None and x.dim() == 2:
+        x = x + bias
+    x = x if "weights" not in batch else x * batch["weights"]
+    if not hasattr(self, "adapter") or self.training:
+        x = x * 2
+    if torch.is_grad_enabled():
+        raise ValueError
+    if x.shape[0] > 3 or isinstance(x, str):
+        return x * 3
+    return x
+"""
+BEHIND = ["bias is not None", "'weights' not in batch", "hasattr(self, 'adapter')", "self.training"]
+
+
+@pytest.mark.parametrize(
+    ("left", "side", "expected"),
+    [
+        ("return x", False, BEHIND),
+        ("return x", True, []),
+        ("x = x + 2", False, []),
+        ("x = x if self.shift is None else x + self.shift", False, ["self.shift is None"]),
+        ("x = x if self.shift is None else x + self.shift", True, ["self.shift is None"]),
+    ],
+)
+def test_they_stand_in_the_arms_and_behind_one_that_leaves(left: str, side: bool, expected: list[str]) -> None:
+    source = SourceFile("m.py", textwrap.dedent(OPTIONAL).replace("LEFT", left))
+    branches = [node for node in ast.walk(source.tree) if isinstance(node, ast.If)]
+    statement = next(node for node in branches if "mask.any()" in ast.unparse(node.test))
+    assert [ast.unparse(test) for test in optional_tests(source, statement, side)] == expected
