@@ -6,6 +6,7 @@ import pytest
 from control_flow import context_of, rewritten
 
 from ddelint.nouns.diagnostics import TypeFact
+from ddelint.rewrite.candidate import NotOffered
 
 SIZES = TypeFact("tensor", "int64", ("4",))
 SCORES = TypeFact("tensor", "float32", ("4",))
@@ -78,3 +79,31 @@ def test_a_search_that_is_left_by_a_break_is_a_region() -> None:
     }
     *_, found = rewritten("outline", context_of(text, "row.sum() < x.sum()", types, "DDE105"))
     assert f"{body}    return at, best\n" in found
+
+
+@pytest.mark.parametrize(
+    ("sync", "is_outlined"),
+    [
+        ("for p in self.net.parameters():\n            p.mul_(2)", False),
+        ("for p, q in zip(self.net.parameters(), self.other.parameters()):\n            p.data.copy_(q)", False),
+        ("self.net.load_state_dict(self.other.state_dict())", False),
+        ("for b in self.net.buffers():\n            b.mul_(2)", True),
+        ("for p in self.net.parameters():\n            print(p.sum())", True),
+    ],
+)
+def test_an_operator_changes_no_parameters(sync: str, is_outlined: bool) -> None:
+    """It gives back buffers alone, and its gradient runs it once more."""
+    text = (
+        "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        y = x\n"
+        "        if x.sum() > 0:\n            self.sync()\n            y = drawn(self.net, x)\n        return y + 1\n\n"
+        f"    def sync(self):\n        {sync}\n"
+    )
+    module = TypeFact("module", length=2)
+    types = {"x": SCORES, "y": SCORES, "self": module, "self.net": module, "self.other": module}
+    context = context_of(text, "x.sum() > 0", types, "DDE105")
+    if not is_outlined:
+        with pytest.raises(NotOffered, match="are changed"):
+            rewritten("outline", context)
+        return
+    found = rewritten("outline", context)
+    assert any("self.sync()" in one.partition("@torch.library")[0] for one in found)

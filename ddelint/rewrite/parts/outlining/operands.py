@@ -10,12 +10,14 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.forms import MODULE, TENSOR, Form, Way, form_of
 from ddelint.rewrite.parts.outlining.region import Operand, Region
 from ddelint.rewrite.reading.bindings import type_at
-from ddelint.rewrite.reading.changes_of_calls import changed_by_calls
+from ddelint.rewrite.reading.changes_of_calls import changed_by_calls, modules_changed_by_calls
+from ddelint.rewrite.reading.gone_through import modules_changed
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import bound_before, names_written, position
 from ddelint.rewrite.reading.regions import assigned_on_every_way, bound_inside, changed_in_place, free_names
 
 _ANYTHING = Form("object", "object")
+_BUFFERS = ".buffers()"
 
 
 class OutOfReach(Exception):
@@ -45,6 +47,9 @@ def read_operands(context: Context, region: Region) -> None:
     taken |= {text for text, (chain, _) in chains.items() if isinstance(chain, ast.Name)}
     # a module that is handed over brings what it holds
     whole = [text for text, (_, form) in chains.items() if form.annotation == MODULE]
+    loads = {*modules_changed(region.body).values(), *modules_changed_by_calls(context, region.body)}
+    if region.typed and any(not text.endswith(_BUFFERS) for text in loads):
+        raise OutOfReach("", f"`{min(loads)}` are changed")  # an operator gives buffers back alone, and runs twice
     changed = {root.removesuffix(".data") for root in changed_in_place(region.body)}
     changed |= augmented(context, region.body) | changed_by_calls(context, region.body)
     parameters = callers(context)
