@@ -84,6 +84,15 @@ PROGRAMS = [
         "    def parameters(self):\n        return [self.a, self.b]\n\n"
         '    def named_parameters(self):\n        return [("a", self.a), ("b", self.b)]\n',
     ),
+    (
+        "x[3] > 1",
+        '    table = {"a": state, "b": sums}\n    part = Part(state, sums)\n    if x[3] > 1:\n'
+        "        for key in table:\n            table[key].mul_(0.5).add_(x)\n"
+        '        for name in ("a", "b"):\n            if name == "b":\n'
+        "                getattr(part, name).zero_()\n"
+        "    return state + 0, sums + 0\n\n\n"
+        "class Part:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n",
+    ),
 ]
 
 

@@ -27,6 +27,7 @@ from ddelint.rewrite.reading.names import (
     draws_random,
     fresh_name,
     is_pure,
+    names_read,
     names_written,
     unused,
 )
@@ -100,6 +101,10 @@ class _Masking:
         self._tests = {context.write.code(test)}
         self._tensors: set[str] = set()
         """Names that a loop among the steps gives tensors."""
+        self._looped: set[str] = set()
+        """Names that a loop among the steps gives something."""
+        self._tensors_said: set[str] = set()
+        """What a step changes by a method of a tensor's: `self.sums[name]`, of which no run has seen anything."""
 
     def step(self, statement: ast.stmt) -> Statements:
         """One step. Raises NotMergeable for what is neither a value of a name nor a change of a tensor."""
@@ -124,6 +129,8 @@ class _Masking:
                 return changed(place, new, value)
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method)) as call) if method.endswith("_"):
                 owner, new = self._left_by(call)
+                if self._kinds.of(owner) is Kind.UNKNOWN and names_read(owner) & self._looped:
+                    self._tensors_said.add(ast.unparse(owner))  # nothing but tensors has such a method
                 return self._copied(owner, new, *call.args)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=module, attr=method), args=[given], keywords=[])) if (
                 method in knowledge().loading
@@ -132,6 +139,7 @@ class _Masking:
             case ast.For(target=target, iter=several, body=body, orelse=[]) if is_pure(several):
                 self.names |= names_written(target)
                 self._tensors |= tensors_given(self._kinds, target, several)
+                self._looped |= names_written(target)
                 steps = self._steps(body)
                 return write.lines("for {each} in {several}:\n    {steps}", each=target, several=several, steps=steps)
             case ast.With(items=[ast.withitem(context_expr=manager, optional_vars=None)], body=body):
@@ -187,7 +195,7 @@ class _Masking:
         """The steps of a branch's block, made where `test` says so, which gets a name after what is `said` in it."""
         name = self._named(said)
         inner = _Masking(self._context, name, True, self._assumed, self._depth)
-        inner._tests, inner._tensors = self._tests, self._tensors
+        inner._tests, inner._tensors, inner._looped = self._tests, self._tensors, self._looped
         steps = inner._steps(body)
         if any(read_elsewhere(self._context, each, statement) for each in inner.names):
             raise NotMergeable("a name that lives on")
@@ -248,6 +256,8 @@ class _Masking:
         self.changes += 1
 
     def _is_tensor(self, node: ast.expr) -> bool:
+        if ast.unparse(node) in self._tensors_said:
+            return True
         match node:
             case ast.Name(id=name) if name in self._tensors:
                 return True
@@ -265,7 +275,9 @@ class _Masking:
         """What `x.mul_(a).add_(b)` changes, and what it leaves there. Raises NotMergeable."""
         write = self._write
         match call:
-            case ast.Call(func=ast.Attribute(value=ast.Call() as before, attr=method)):
+            case ast.Call(
+                func=ast.Attribute(value=ast.Call(func=ast.Attribute(attr=earlier)) as before, attr=method)
+            ) if earlier.endswith("_"):
                 owner, value = self._left_by(before)
             case ast.Call(func=ast.Attribute(value=owner, attr=method)):
                 value = self._built(owner)
