@@ -83,6 +83,9 @@ class Rule:
     disproved_by_trace: bool = False
     """Of a warning: whether it says what the compiler cannot do, so that a trace without a question proves it wrong."""
 
+    example_helps: bool = True
+    """Whether the rule's own example says what to do of a finding; it does not where each has a cause of its own."""
+
     @property
     def refutable(self) -> bool:
         """Whether a trace that runs the place and is not asked there proves a static finding wrong."""
@@ -140,6 +143,7 @@ def _read(path: Path) -> Rule:
         severity=Severity(want(table, "severity", str)),
         found_by=tuple(want(table, "found_by", list)),
         advice_on_request=bool(table.get("advice_on_request", False)),
+        example_helps=bool(table.get("example_helps", True)),
         disproved_by_trace=bool(table.get("disproved_by_trace", False)),
         claims=tuple(Claim(text) for text in want(table, "claims", list)),
         moves=tuple(want(table, "moves", list)),

@@ -61,7 +61,8 @@ def help_for(diagnostic: Diagnostic) -> Help | None:
         rule = catalog.rule(diagnostic.code)
     except KeyError:  # a rule of a file that is not loaded
         rule = None
-    lines = [] if rule is None else [x for x in rule.documentation.good.splitlines() if not x.startswith("```")]
+    shown = "" if rule is None or not rule.example_helps else rule.documentation.good
+    lines = [line for line in shown.splitlines() if not line.startswith("```")]
     if diagnostic.refused:
         told = most_telling(diagnostic.refused)
         hindrance = f"{told.message}: {told.reason}" if not told.reason.endswith(IS_ASKED_FIRST) else told.reason

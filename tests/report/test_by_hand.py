@@ -48,6 +48,12 @@ def test_what_has_a_fix_or_was_not_tried_needs_no_help(emptiness: Diagnostic, re
     assert unknown.text == "in the way: compute both arms and choose with torch.where: the body raises"
 
 
+def test_a_rule_whose_findings_have_causes_of_their_own_shows_no_example(refused: Diagnostic) -> None:
+    found = help_for(replace(refused, code="DDE005"))
+    assert found is not None
+    assert found.text == "in the way: compute both arms and choose with torch.where: the body raises"
+
+
 def test_a_finding_of_the_text_alone_shows_the_rules_rewrite_once(refused: Diagnostic) -> None:
     read = replace(refused, refused=(), origin=("static",))
     known = help_for(read)
