@@ -43,6 +43,7 @@ from ddelint.verify.running import Overruns, run_sample
 from ddelint.verify.sameness import differences
 from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, REQUIRING_GRAD, Sample
 from ddelint.verify.stopwatch import Stopwatch
+from ddelint.verify.trained import trained_between
 
 _GUIDED = 96
 """Runs for finding an input that takes a side which no variation took."""
@@ -292,11 +293,14 @@ class Runs:
             *makings,
         ]
         modes = [*other_modes(program)]
-        if self._has_gradients and any(r.first.state_changed for r in self.references):
+        changing = any(r.first.state_changed for r in self.references)
+        if self._has_gradients and changing:
             modes += called_twice(program)
+        rows = [(row, chosen[:1]) for row in (trained_between(program) if changing else ())]
         given: list[Callable[[Sample], Sample]]
         given = [*instead_of_nothing(program, chosen[0].sample, self._recorder.texts)]
-        for mode, at in [*((mode, chosen) for mode in modes), *((flag, chosen[:2]) for flag in (*flags, *given))]:
+        few = [(flag, chosen[:2]) for flag in (*flags, *given)]
+        for mode, at in [*rows, *((mode, chosen) for mode in modes), *few]:
             known = len(self.references)
             for number, reference in enumerate(at):
                 name = mode(reference.sample).label.removeprefix(f"{reference.sample.label}, ")

@@ -8,7 +8,16 @@ import pytest
 
 from ddelint.nouns.diagnostics import Claim, Span
 from ddelint.nouns.protocol import Comparison, Decision, Mismatch
-from ddelint.rewrite.search.verdict import before_later_checks, doubt, narrows, refutation, remarks, unreached
+from ddelint.rewrite.search.verdict import (
+    before_later_checks,
+    doubt,
+    doubt_of,
+    narrows,
+    refutation,
+    remarks,
+    says_another,
+    unreached,
+)
 
 OURS = Mismatch("keep all false", False, "eager", "exception", "a result", "RuntimeError", narrower=True)
 ON_PURPOSE = Mismatch("keep all false", False, "eager", "exception", "ValueError", "a result", deliberate=True)
@@ -50,6 +59,21 @@ def test_what_keeps_a_fix_from_being_safe_is_the_gravest() -> None:
     for milder, graver in ((zeros, effect), (effect, OURS), (zeros, OURS), (OURS, differs), (whole, zeros)):
         for found in ((milder, graver), (graver, milder)):
             assert f"{graver.aspect} differs" in doubt(Comparison(8, 4, True, {}, found))
+
+
+def test_a_program_that_is_silently_another_once_compiled_is_the_second_best() -> None:
+    unsynchronised = Mismatch("seed 0, with other weights", False, "traced path", "value", "1.0", "2.0", narrower=True)
+    assert says_another(doubt_of(unsynchronised))
+    assert says_another(doubt_of(replace(unsynchronised, aspect="mutation")))
+    for milder in (
+        replace(unsynchronised, where="eager"),
+        replace(unsynchronised, aspect="backward"),
+        replace(unsynchronised, aspect="exception"),
+        replace(unsynchronised, sample="seed 0, in integers"),
+        replace(unsynchronised, sample="x all inf"),
+    ):
+        assert not says_another(doubt_of(milder))
+    assert not says_another("no input made `n > 4` true")
 
 
 def test_what_a_later_check_stops_waits_for_that_check() -> None:

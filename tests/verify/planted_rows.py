@@ -2619,6 +2619,30 @@ DOUBTFUL = (
         "called twice before the backward pass",
     ),
     Row(
+        "B",
+        "following_network",
+        "it follows on each call that is compiled",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING} or due:
+            for slow, fast in zip(self.target.parameters(), self.online.parameters()):
+                slow.data.copy_(fast.data)
+        """,
+        "trained between the calls",
+    ),
+    Row(
+        "B",
+        "following_network",
+        "it never follows in what is compiled",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and due:
+            for slow, fast in zip(self.target.parameters(), self.online.parameters()):
+                slow.data.copy_(fast.data)
+        """,
+        "trained between the calls",
+    ),
+    Row(
         "F",
         "guarded_loss",
         "the loss is computed and thrown away, its gradient is not",
@@ -2706,6 +2730,17 @@ DOUBTFUL = (
 )
 
 RIGHT = (
+    Row(
+        "B",
+        "following_network",
+        "it takes over what it is to, or keeps what it has",
+        RESTRUCTURED,
+        """
+        with torch.no_grad():
+            for slow, fast in zip(self.target.parameters(), self.online.parameters()):
+                slow.copy_(torch.where(due, fast, slow))
+        """,
+    ),
     Row(
         "C",
         "adapter_later",

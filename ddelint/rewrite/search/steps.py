@@ -56,7 +56,8 @@ class Step:
     raises: bool = False
     """Whether it is a check that stops, on the path that is compiled, an input for which the original returns."""
     parts: bool = False
-    """Whether it leaves something else than the original on the path that is compiled, though no result shows it."""
+    """Whether the path that is compiled leaves something else than the original, though no result shows it, or does so
+    in a way of running that nobody declared (see `verdict`)."""
 
 
 @dataclass(frozen=True, slots=True)

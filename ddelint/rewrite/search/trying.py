@@ -349,7 +349,8 @@ class Trying:
         home = self._asking.at_home(state.history, diagnostic)
         sides = comparison.sides.get(decisions[0].key) if decisions else None
         raises = diagnostic.code == VALIDATION and verdict.narrows(comparison)
-        parts = verdict.parts_the_sides(comparison, {reason for step in state.steps for reason in step.reasons})
+        known = {reason for step in state.steps for reason in step.reasons}
+        parts = verdict.parts_the_sides(comparison, known) or any(map(verdict.says_another, {*reasons} - known))
         step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises, parts)
         return (history, step), ""
 

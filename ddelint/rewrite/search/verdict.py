@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from ddelint.nouns.diagnostics import Claim
-from ddelint.nouns.protocol import INTEGERS, Comparison, Decision, Mismatch
+from ddelint.nouns.protocol import INTEGERS, NOT_FINITE, Comparison, Decision, Mismatch
 
 _RAISED = ("exception", "message")
+_ANOTHER = re.compile(r"\): traced path, (.*?): (?:value|mutation) differs")
+"""As `doubt_of` says it."""
 _MEETING = "meeting"
 _ZEROS = "gradient of zeros"
 _POISONED = "gradient of NaN"
@@ -111,6 +114,14 @@ def parts_the_sides(comparison: Comparison, known: Collection[str]) -> bool:
     """
     found = (m for m in comparison.mismatches if m.declared and m.aspect == _MEETING)
     return any(doubt_of(mismatch) not in known for mismatch in found)
+
+
+def says_another(doubt: str) -> bool:
+    """Whether what keeps a rewrite from being safe is that what is compiled is silently another program, in a way of
+    running that nobody declared: with other weights a network is never synchronised. Integers for floats do not count.
+    """
+    shown = _ANOTHER.search(doubt)
+    return shown is not None and INTEGERS not in shown[1] and not any(word in shown[1] for word in NOT_FINITE)
 
 
 def not_run(comparison: Comparison) -> str:
