@@ -207,6 +207,37 @@ def test_a_truth_of_values_that_chooses_no_path_is_not_guessed(line: str) -> Non
     assert candidates("guard_on_size", context_of(text, "mask.any()", TYPES, "DDE105")) == []
 
 
+ENDLESS = [
+    "if mask.any():\n            break",
+    "if mask.any():\n            return x",
+    "if not mask.any():\n            x = x + 1\n        else:\n            break",
+    "if mask.any():\n            if flag:\n                x = x * 2\n            break",
+    "mask = mask | True\n        if mask.any():\n            raise ValueError",
+]
+
+
+@pytest.mark.parametrize("body", ENDLESS)
+def test_what_alone_ends_a_loop_is_not_left_to_eager(body: str) -> None:
+    test = "not mask.any()" if "not mask" in body else "mask.any()"
+    goes_on = f"torch.compiler.is_compiling() {'or' if 'not mask' in body else 'and'} {test}"
+    for loop, is_endless in (("while True", True), ("while x.sum() < 9", False), ("for _ in range(9)", False)):
+        text = (
+            f"import torch\n\n\ndef fn(x, mask, flag):\n    {loop}:\n        {body}\n        x = x + 1\n    return x\n"
+        )
+        context = context_of(text, test, TYPES, "DDE105")
+        assert any(goes_on in new for new in rewritten("shortcut_in_eager", context)) is not (
+            is_endless or "raise" in body
+        )
+        assert not is_endless or candidates("guard_on_size", context) == []
+
+
+def test_a_loop_that_ends_in_other_ways_too_may_leave_one_to_eager() -> None:
+    ways = "".join(f"        if {test}:\n            break\n" for test in ("mask.any()", "x.sum() > 9"))
+    text = f"def fn(x, mask):\n    while True:\n{ways}        x = x + 1\n    return x\n"
+    found = rewritten("shortcut_in_eager", context_of(text, "mask.any()", TYPES, "DDE105"))
+    assert any("not torch.compiler.is_compiling() and mask.any()" in new for new in found)
+
+
 def test_a_promise_comes_for_both_sides_the_general_one_first() -> None:
     text = "def fn(x, n, flag):\n    if flag:\n        return x\n    elif n == 0:\n        return x * 2\n    return x\n"
     found = rewritten("promise", context_of(text, "n == 0", TYPES))

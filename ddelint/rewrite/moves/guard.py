@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.loops import side_that_ends
 from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.reading.polarity import general_side, side_of
@@ -25,6 +26,8 @@ def guard_on_size(context: Context) -> Iterator[Rewrite]:
     site = context.site
     if site.role not in _TESTS or site.decision is None or site.block in (Block.RAISES, Block.WARNS):
         return
+    if side_that_ends(context) is not None:
+        return  # the other side would go round for ever
     asking: dict[ast.expr, Expr] = {}
     for test in _asking_operands(context, site.decision):
         condition = _symbolic(context, test)

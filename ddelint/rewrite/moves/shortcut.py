@@ -12,7 +12,7 @@ from ddelint.rewrite.reading.around import read_elsewhere
 from ddelint.rewrite.reading.effects import SILENT, is_heard, says_without_effect
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.loops import appended, grown_tensor, is_read_behind
+from ddelint.rewrite.reading.loops import appended, grown_tensor, is_read_behind, side_that_ends
 from ddelint.rewrite.reading.names import asks_compiling, called, stands_in_eager
 from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.reading.polarity import side_of
@@ -39,7 +39,8 @@ def shortcut_in_eager(context: Context) -> Iterator[Rewrite]:
     always = _general_is_true(context, test)
     unlikely = _is_about_values(context, test)
     for take_true in (always, not always):
-        yield replace(_variant(context, test, take_true), unlikely=unlikely)
+        if side_that_ends(context) is not (not take_true):
+            yield replace(_variant(context, test, take_true), unlikely=unlikely)
 
 
 def _gives_what_is_read(context: Context, test: ast.expr) -> bool:

@@ -11,6 +11,9 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, enclosing_block, is_pure, names_read, names_written
 from ddelint.rewrite.reading.regions import live_behind
 
+_ENDING = (ast.Break, ast.Return, ast.Raise)
+"""What ends a loop whose own test always says yes."""
+
 
 def surrounding_for(context: Context) -> ast.For | None:
     """The `for` that the site's statement is, or stands in."""
@@ -96,3 +99,18 @@ def appended(loop: ast.For | ast.While) -> set[str]:
         if isinstance(node, ast.Call) and called(node) == "append"
         if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
     }
+
+
+def side_that_ends(context: Context) -> bool | None:
+    """The side of the site's `if` that alone ends the `while True` around it; with the other it would not end."""
+    source, branch = context.site.source, context.site.statement
+    loop = next((node for node in source.ancestors(branch) if isinstance(node, (ast.For, ast.While))), None)
+    if not isinstance(branch, ast.If) or not isinstance(loop, ast.While):
+        return None
+    if not isinstance(loop.test, ast.Constant) or not loop.test.value:
+        return None
+    ways = [node for statement in loop.body for node in ast.walk(statement) if isinstance(node, _ENDING)]
+    for side, arm in ((True, branch.body), (False, branch.orelse)):
+        if ways and all(any(way in set(ast.walk(statement)) for statement in arm) for way in ways):
+            return side
+    return None
