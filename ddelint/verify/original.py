@@ -361,7 +361,13 @@ class Runs:
             *other_settings(program, self._recorder.settings, self._recorder.defaults),
             *other_texts(program, self._recorder.texts),
             *other_globals(program, self._recorder.globals),
+            *other_settings(program, self._beside()),
         ]
+
+    def _beside(self) -> dict[str, bool]:
+        """What other classes than those with decisions read of their objects, and these do not."""
+        own = self._recorder.settings
+        return {name: is_tested for name, is_tested in self._recorder.settings_beside.items() if name not in own}
 
     def _forget_if_torn_apart(self, known: int) -> None:
         """Runs from `known` on say nothing where the original raises: sizes, or arguments, that go together."""

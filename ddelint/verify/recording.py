@@ -17,7 +17,7 @@ from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace import overlay
 from ddelint.verify.distances import COMPARE, Shape, difference, distance, parts_of
 from ddelint.verify.meeting import Block, Meetings, block_of
-from ddelint.verify.settings import classes_around, defaults_of, globals_of, settings_of, texts_of
+from ddelint.verify.settings import classes_around, defaults_of, globals_of, settings_beside, settings_of, texts_of
 
 _RECORD = "__ddelint_record__"
 
@@ -38,6 +38,8 @@ class Recorder:
         self.settings: dict[str, bool] = {}
         """Attributes that the methods of the classes with decisions read of `self` (`least`, `config.least`), in the
         order of the text, and whether a decision's own test rests on them."""
+        self.settings_beside: dict[str, bool] = {}
+        """The same of what other classes of these files read."""
         self.defaults: dict[str, object] = {}
         """What is taken for attributes, and items of dictionaries, that may not be there, by the same names."""
         self.globals: dict[str, bool] = {}
@@ -153,6 +155,7 @@ def _instrumented(
     missing = []
     tests: list[ast.expr] = []
     meeting: dict[Position, str] = {}
+    gone_through: set[tuple[str, ...]] = set()
     for decision in decisions:
         site = locate(source, decision.span)
         node = site.node if site is not None else None
@@ -164,6 +167,10 @@ def _instrumented(
         wanted.setdefault(position_of(node), []).append(decision.key)
         for name, is_tested in settings_of(source, node):
             recorder.settings[name] = is_tested or recorder.settings.get(name, False)
+        around = tuple(classes_around(source, node))
+        if around not in gone_through:  # the file is gone through once for each class
+            gone_through.add(around)
+            recorder.settings_beside |= dict(settings_beside(source, node))
         recorder.defaults |= dict(defaults_of(source, node))
         tests.append(node)
         recorder.classes |= dict.fromkeys(classes_around(source, node))

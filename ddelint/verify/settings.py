@@ -33,6 +33,17 @@ def settings_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]
             yield from ((name, False) for name in _read([method]))
 
 
+def settings_beside(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]:
+    """The attributes that methods of other classes of the file than the one around a decision's test read of `self`:
+    what is computed behind the decision may be a module of theirs. No test rests on them."""
+    own = next((parent for parent in source.ancestors(test) if isinstance(parent, ast.ClassDef)), None)
+    for other in descend(source.tree):
+        if isinstance(other, ast.ClassDef) and other is not own:
+            for method in other.body:
+                if isinstance(method, ast.FunctionDef) and method.name != "__init__":
+                    yield from ((name, False) for name in _read([method]))
+
+
 def texts_of(source: SourceFile, tests: Sequence[ast.expr]) -> Iterator[tuple[str, str]]:
     """(name, text) for each text that the classes around decisions' tests compare an attribute of `self` with, and that
     a function of the file compares an argument with: `self.reduction == "mean"`, `reduction in ("mean", "sum")`,

@@ -1491,6 +1491,30 @@ WRONG = (
 DOUBTFUL = (
     Row(
         "C",
+        "tail_and_finish",
+        "the empty mask in eager only, with a projection that nobody has attached",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and not mask.any():
+            return x * 1
+        """,
+        "no input made `self.projection is None` false",
+    ),
+    Row(
+        "C",
+        "tail_and_finish",
+        "both computed where nothing is shifted",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            return torch.where(mask.any(), self.emptied(x, mask), self.finish(self.tail(x)))
+        if not mask.any():
+            return x * 1
+        """,
+        "self.tail.shift=0.5: value differs",
+    ),
+    Row(
+        "C",
         "adapter_later",
         "the empty mask in eager only, with an adapter that nobody has added",
         GENERAL_PATH,
@@ -2739,6 +2763,18 @@ RIGHT = (
         with torch.no_grad():
             for slow, fast in zip(self.target.parameters(), self.online.parameters()):
                 slow.copy_(torch.where(due, fast, slow))
+        """,
+    ),
+    Row(
+        "C",
+        "tail_and_finish",
+        "both computed, and chosen",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            return torch.where(mask.any(), self.emptied(x, mask), x * 1)
+        if not mask.any():
+            return x * 1
         """,
     ),
     Row(

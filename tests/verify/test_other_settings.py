@@ -24,7 +24,7 @@ from ddelint.verify.modes import other_modes
 from ddelint.verify.other_settings import other_globals, other_settings, other_texts, pairs
 from ddelint.verify.reach import Rewinding
 from ddelint.verify.samples import Sample
-from ddelint.verify.settings import defaults_of, globals_of, settings_of, texts_of
+from ddelint.verify.settings import defaults_of, globals_of, settings_beside, settings_of, texts_of
 
 SAMPLE = Sample("seed 0", True, lambda: ((), {}))
 
@@ -522,6 +522,10 @@ def test_settings_in_dictionaries_and_their_defaults_are_read_off_the_text(tmp_p
                     if x.sum() > self.config["pool"]["least"]:
                         x = x + self.options.get("shift", 0.5) + getattr(self.config, "scale", 2)
                     return x * self.table[0].gain + Model.share
+
+            class Tail:
+                def forward(self, x):
+                    return x + self.shift if self.config.width > 3 else x
             """
         )
     )
@@ -531,6 +535,7 @@ def test_settings_in_dictionaries_and_their_defaults_are_read_off_the_text(tmp_p
     assert {"config.pool.least", "options.shift", "config.scale", "table"} <= names.keys()
     assert dict(defaults_of(source, test)) == {"options.shift": 0.5, "config.scale": 2}
     assert ".share" in dict(globals_of(source, test))
+    assert dict(settings_beside(source, test)) == {"shift": False, "config.width": False}
 
 
 def enclosing(share: float) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -7,23 +7,49 @@ nobody has run.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import enclosing_block
 from ddelint.rewrite.reading.regions import leaves_at_its_end
-from ddelint.sources.source import SourceFile
+from ddelint.sources.source import SourceFile, descend
+
+_MOST = 20
+"""Functions that are followed."""
 
 
 def optional_tests(source: SourceFile, statement: ast.If, side: bool) -> Iterator[ast.expr]:
     """Those in the arms of a branch, and behind it where the arm that is not compiled leaves: what is compiled goes on
-    there. `side`: the one that is compiled."""
+    there; with those in what is called there, as far as it stands in the file. `side`: the one that is compiled."""
     region: list[ast.stmt] = [*statement.body, *statement.orelse]
     if leaves_at_its_end(statement.orelse if side else statement.body):
         block = enclosing_block(source, statement)
         region += block[block.index(statement) + 1 :]
-    for node in (node for part in region for node in ast.walk(part)):
+    for part in (*region, *_called_in(source, region)):
+        yield from _tests_in(part)
+
+
+def _called_in(source: SourceFile, region: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef]:
+    """The functions of the file that statements call by name or as methods of `self`, and what these call in turn."""
+    functions: dict[str, list[ast.FunctionDef]] = {}
+    for node in descend(source.tree):
+        if isinstance(node, ast.FunctionDef):
+            functions.setdefault(node.name, []).append(node)
+    known: dict[ast.FunctionDef, None] = {}
+    waiting: list[ast.AST] = [*region]
+    while waiting and len(known) < _MOST:
+        for node in ast.walk(waiting.pop(0)):
+            match node:
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name)):
+                    new = [function for function in functions.get(name, ()) if function not in known]
+                    known |= dict.fromkeys(new)
+                    waiting += new
+    yield from known
+
+
+def _tests_in(part: ast.AST) -> Iterator[ast.expr]:
+    for node in ast.walk(part):
         match node:
             case ast.If(test=test, body=body) if not all(isinstance(part, ast.Raise) for part in body):
                 yield from _optional(test)

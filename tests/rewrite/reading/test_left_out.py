@@ -45,3 +45,35 @@ def test_they_stand_in_the_arms_and_behind_one_that_leaves(left: str, side: bool
     branches = [node for node in ast.walk(source.tree) if isinstance(node, ast.If)]
     statement = next(node for node in branches if "mask.any()" in ast.unparse(node.test))
     assert [ast.unparse(test) for test in optional_tests(source, statement, side)] == expected
+
+
+CALLED = """
+def loose(x, scale=None):
+    return x if scale is None else x * scale
+
+
+class Model:
+    def finish(self, y):
+        return self.end(y) if self.last is not None else loose(y)
+
+    def end(self, y):
+        if "end" in self.names:
+            return y + 1
+        return self.finish(y)
+
+    def other(self, y):
+        return y if self.unread is None else y + 1
+
+    def forward(self, x, mask):
+        if not mask.any():
+            return x
+        return self.finish(x)
+"""
+
+
+def test_those_of_functions_that_are_called_there_are_among_them() -> None:
+    source = SourceFile("m.py", CALLED)
+    statement = next(n for n in ast.walk(source.tree) if isinstance(n, ast.If) and "mask" in ast.unparse(n.test))
+    found = {ast.unparse(test) for test in optional_tests(source, statement, False)}
+    assert found == {"self.last is not None", "'end' in self.names", "scale is None"}
+    assert list(optional_tests(source, statement, True)) == []
