@@ -1491,6 +1491,21 @@ WRONG = (
 DOUBTFUL = (
     Row(
         "C",
+        "survivors",
+        "which rows survive is drawn twice",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            y = torch.where(x.abs().mean() > 0.8, self.depth(x) * 2, self.depth(x))
+        elif x.abs().mean() > 0.8:
+            y = self.depth(x) * 2
+        else:
+            y = self.depth(x)
+        """,
+        "in train() with survival=0.5",
+    ),
+    Row(
+        "C",
         "tail_and_finish",
         "the empty mask in eager only, with a projection that nobody has attached",
         GENERAL_PATH,
@@ -1571,26 +1586,6 @@ DOUBTFUL = (
             y = rest.abs().sum() ** self.power
         """,
         "self.power=0: value differs",
-    ),
-    Row(
-        "C",
-        "survivors",
-        "both layers draw which rows survive",
-        RESTRUCTURED,
-        f"""
-        if {COMPILING}:
-            near, far = self.near.centre.clone(), self.far.centre.clone()
-            y = torch.where(x.abs().mean() > 0.8, self.far(x) * 2, self.near(x))
-            if self.training:
-                keep = x.abs().mean() > 0.8
-                self.near.centre.copy_(torch.where(keep, near, self.near.centre))
-                self.far.centre.copy_(torch.where(keep, self.far.centre, far))
-        elif x.abs().mean() > 0.8:
-            y = self.far(x) * 2
-        else:
-            y = self.near(x)
-        """,
-        "in train() with survival=0.5",
     ),
     Row(
         "C",
@@ -2767,6 +2762,21 @@ RIGHT = (
     ),
     Row(
         "C",
+        "survivors",
+        "what both arms do is done once",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            z = self.depth(x)
+            y = torch.where(x.abs().mean() > 0.8, z * 2, z)
+        elif x.abs().mean() > 0.8:
+            y = self.depth(x) * 2
+        else:
+            y = self.depth(x)
+        """,
+    ),
+    Row(
+        "C",
         "tail_and_finish",
         "both computed, and chosen",
         RESTRUCTURED,
@@ -2809,30 +2819,6 @@ RIGHT = (
         "nothing, or the power of what is left",
         RESTRUCTURED,
         "y = torch.where(torch.full((), rest.shape[0] == 0), x.new_zeros(()), rest.abs().sum() ** self.power)",
-    ),
-    Row(
-        "C",
-        "survivors",
-        "what both layers do is done once, and the centre of the one that is chosen moves",
-        RESTRUCTURED,
-        f"""
-        if {COMPILING}:
-            keep = x.abs().mean() > 0.8
-            factor = torch.where(keep, 2.0, 1.0)
-            centre = torch.where(keep, self.far.centre, self.near.centre)
-            if self.training:
-                centre = centre * torch.where(keep, 1 - self.far.momentum, 1 - self.near.momentum)
-                self.near.centre.copy_(torch.where(keep, self.near.centre, centre))
-                self.far.centre.copy_(torch.where(keep, centre, self.far.centre))
-            survival = torch.where(keep, self.far.survival, self.near.survival)
-            if self.training and (self.near.survival < 1.0 or self.far.survival < 1.0):
-                x = x * (torch.rand(x.shape[0], 1) < survival)
-            y = (x - centre) * factor
-        elif x.abs().mean() > 0.8:
-            y = self.far(x) * 2
-        else:
-            y = self.near(x)
-        """,
     ),
     Row(
         "C",

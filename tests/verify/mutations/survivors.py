@@ -1,5 +1,5 @@
-"""Layers of stochastic depth, which begin with all rows surviving, and running centres, which begin as zeros; one of
-the layers is chosen."""
+"""A layer of stochastic depth, which begins with all rows surviving, and a running centre, which begins as zeros; what
+it gives counts twice or once."""
 
 import torch
 
@@ -21,14 +21,15 @@ class Depth(torch.nn.Module):
 class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.near, self.far = Depth(), Depth()
+        self.depth = Depth()
+        self.eval()
 
     def forward(self, x):
         # decided from here
         if x.abs().mean() > 0.8:
-            y = self.far(x) * 2
+            y = self.depth(x) * 2
         else:
-            y = self.near(x)
+            y = self.depth(x)
         # to here
         return y
 
