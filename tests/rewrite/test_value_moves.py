@@ -535,6 +535,17 @@ def test_what_an_operator_asks_is_stated() -> None:
     )
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_whoever_hopes_that_there_is_not_one_row_may_hope_for_several(number: int) -> None:
+    """Batch norm asks for one value a channel; where there is not one, what it goes on to asks for none."""
+    text = HEAD + "    y = x[m]\n    return combined(y)\n"
+    asked = f"y.shape[0] == {number}"
+    found = with_symbol(text, "combined(y)", Symbol("y.shape[0]", "x[m]"), asked, {"m": MASK})
+    stated = [next(line.strip() for line in one.splitlines() if "_check" in line) for one in found]
+    assert f"torch._check(y.shape[0] != {number})" in stated
+    assert stated.index(f"torch._check(y.shape[0] > {number})") < stated.index(f"torch._check({asked})")
+
+
 def test_a_sum_of_integers_is_no_count() -> None:
     text = HEAD + "    k = t.sum().item()\n    if k >= 0:\n        return x\n    return t\n"
     assert with_symbol(text, "k >= 0", Symbol("k", "t.sum().item()"), "k >= 0", {"t": INTEGERS}) == []

@@ -107,7 +107,10 @@ def _asked(context: Context) -> Iterator[ast.expr]:
             signs: list[ast.cmpop] = [operator, opposite(operator)()]
             for sign in reversed(signs) if isinstance(operator, ast.NotEq) or small else signs:
                 yield relation(left, sign, right)
-                if isinstance(sign, ast.NotEq) and ast.unparse(right) == "0":
+                if isinstance(sign, ast.NotEq) and ast.unparse(right) in {
+                    "0",
+                    "1",
+                }:  # whoever asks for one asks for none
                     yield relation(left, ast.Gt(), right)
 
 
