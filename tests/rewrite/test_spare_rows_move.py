@@ -13,6 +13,7 @@ TYPES = {
     "y": TypeFact("tensor", "float32", ("3", "u0", "2")),
     "flat": TypeFact("tensor", "float32", ("u0",)),
     "fixed": TypeFact("tensor", "float32", ("4", "2")),
+    "single": TypeFact("tensor", "float32", ("1", "2")),
 }
 PAD = "torch.nn.functional.pad"
 
@@ -43,8 +44,41 @@ def test_rows_behind_the_own_ones_change_no_result(before: str, after: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('torch.einsum("bi,oi->bo", x, fixed)', f'torch.einsum("bi,oi->bo", {PAD}(x, (0, 0, 0, 2)), fixed)[:-2]'),
+        (
+            'torch.einsum("oi, bi -> ob", fixed, x)',
+            f'torch.einsum("oi, bi -> ob", fixed, {PAD}(x, (0, 0, 0, 2)))[:, :-2]',
+        ),
+        (
+            'torch.einsum("b,bo->o", flat, x)',
+            f'torch.einsum(\n        "b,bo->o",\n        {PAD}(flat, (0, 2)),\n        {PAD}(x, (0, 0, 0, 2)),\n    )',
+        ),
+        ('torch.einsum("abi->ba", y)', f'torch.einsum("abi->ba", {PAD}(y, (0, 0, 0, 2)))[:-2]'),
+    ],
+)
+def test_rows_of_zeros_change_no_sum_of_products(before: str, after: str) -> None:
+    text = f"import torch\n\n\ndef fn(x, y, flat, fixed):\n    return {before} * 3\n"
+    assert rewritten("spare_rows", context_of(text, before, TYPES)) == [text.replace(before, after)]
+    samples = [
+        (torch.randn(n, 2), torch.randn(3, n, 2), torch.randn(n), torch.tensor([[1.0, float("inf")]] * 4))
+        for n in (3, 1, 0)
+    ]
+    assert failures(text, text.replace(before, after), samples, ()) == []
+
+
+@pytest.mark.parametrize(
     "call",
     [
+        'torch.einsum("bi,oi->o", x, fixed)',  # zeros times an infinity
+        'torch.einsum("bi,bo->io", x, single)',  # one row, which is spread
+        'torch.einsum("...i,oi->...o", x, fixed)',
+        'torch.einsum("bi,oi", x, fixed)',
+        'torch.einsum("bi,oi->bo", x, unknown)',
+        'torch.einsum("bb->b", x)',
+        'torch.einsum("oi,pi->op", fixed, fixed)',
+        "torch.einsum(equation, x, fixed)",
         "fixed.cumsum(0)",
         "x.cumsum(dim)",
         "x.cumsum(2)",
@@ -56,5 +90,5 @@ def test_rows_behind_the_own_ones_change_no_result(before: str, after: str) -> N
     ],
 )
 def test_what_is_of_a_known_size_or_not_written_out_stays(call: str) -> None:
-    text = f"def fn(x, fixed, unknown, dim, keep, options):\n    return {call}\n"
+    text = f"def fn(x, fixed, single, unknown, equation, dim, keep, options):\n    return {call}\n"
     assert candidates("spare_rows", context_of(text, call, TYPES)) == []

@@ -21,6 +21,8 @@ def spare_rows(context: Context) -> Iterator[Rewrite]:
     call = applied(node) if isinstance(node, ast.Call) else None
     if call is None:
         return
+    if called(call.node) in facts.contractions:
+        yield from _contracted(context, call)
     name, shape = called(call.node), Kinds(context).shape(call.tensor) or ()
     neutral = facts.scans.get(name, facts.reductions.get(name))
     rows = next((number for number, size in enumerate(shape) if not size.isdecimal()), None)
@@ -37,6 +39,37 @@ def spare_rows(context: Context) -> Iterator[Rewrite]:
     yield restructured(
         f"{facts.rows} spare rows of {neutral} change no result, and the gradient needn't ask how many there are",
         {call.node: built},
+    )
+
+
+def _contracted(context: Context, call: Applied) -> Iterator[Rewrite]:
+    """`torch.einsum("bi,oi->bo", x, w)` → the same of `x` with rows of zeros, which are cut off again."""
+    match call.tensor:
+        case ast.Constant(value=str(equation)) if not call.named and equation.count("->") == 1:
+            inputs, _, result = equation.replace(" ", "").partition("->")
+        case _:
+            return
+    write, rows = context.write, knowledge().spare_rows.rows
+    parts = list(zip(inputs.split(","), call.arguments))
+    shapes = [Kinds(context).shape(operand) for _, operand in parts]
+    sizes = [{*zip(letters, shape or ())} for (letters, _), shape in zip(parts, shapes)]
+    letters_of_rows = {letter for size in sizes for letter, number in size if not number.isdecimal()}
+    written_out = all(len(letters) == len(shape or ()) == len({*letters}) for (letters, _), shape in zip(parts, shapes))
+    complete = len(parts) == len(call.arguments) == inputs.count(",") + 1
+    if len(letters_of_rows) != 1 or not (complete and written_out):
+        return
+    (letter,) = letters_of_rows
+    held = [(letters, operand) for letters, operand in parts if letter in letters]
+    spread = any(number.isdecimal() for size in sizes for held_by, number in size if held_by == letter)
+    if spread or (letter not in result and len(held) < len(parts)):  # there zeros may meet an infinity in a sum
+        return
+    padded = {part: _padded(context, part, len(letters) - letters.index(letter), "0") for letters, part in held}
+    built = write.replaced(call.node, padded)
+    if letter in result:
+        before = [ast.Slice()] * result.index(letter)
+        built = write.expr("{}[{}, :-{}]", built, before, rows) if before else write.expr("{}[:-{}]", built, rows)
+    yield restructured(
+        f"{rows} spare rows of 0 change no sum of products: nothing need ask for one row", {call.node: built}
     )
 
 

@@ -37,6 +37,8 @@ class SpareRows:
 
     scans: Mapping[str, str]
     reductions: Mapping[str, str]
+    contractions: frozenset[str]
+    """Operators whose first argument says by letters what is multiplied, and what of it is summed."""
     rows: int
 
 
