@@ -22,7 +22,7 @@ from ddelint.verify.calls import module_of
 from ddelint.verify.enumerations import as_there, other_members, said
 from ddelint.verify.flags import FLAG
 from ddelint.verify.members import extremes_of, fields_of, is_container, others_of, part_of, with_field
-from ddelint.verify.reach import DEFAULTS, Reached
+from ddelint.verify.reach import DEFAULTS, KEYWORD_DEFAULTS, Reached
 from ddelint.verify.samples import Sample, is_ordinary
 
 _MOST_SETTINGS, _MOST_INTEGERS, _MOST_BUFFERS, _MOST_MEMBERS, _MOST_LISTED = 4, 2, 2, 4, 4
@@ -277,6 +277,13 @@ def _globals(program: Any) -> Iterator[tuple[str, _Place]]:
                 count = holder.__code__.co_argcount - len(holder.__defaults__)
                 name = f"{holder.__name__}.{holder.__code__.co_varnames[count + place]}"
                 yield name, _Place(value, partial(_put_default, holder, place))
+        elif key == KEYWORD_DEFAULTS:
+            for keyword, value in (holder.__kwdefaults__ or {}).items():
+                yield f"{holder.__name__}.{keyword}", _Place(value, partial(_put_keyword_default, holder, keyword))
+
+
+def _put_keyword_default(function: FunctionType, keyword: str, value: object) -> None:
+    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), keyword: value}
 
 
 def _put_default(function: FunctionType, place: int, value: object) -> None:

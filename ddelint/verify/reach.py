@@ -47,6 +47,8 @@ _ABSENT = Constant("gone", None)
 _ITERATOR = "iterator"
 DEFAULTS = "__defaults__"
 """The key of the binding that holds all defaults of a function."""
+KEYWORD_DEFAULTS = "__kwdefaults__"
+"""The same of those that are given by keyword only."""
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, Constant)
 
 
@@ -290,6 +292,9 @@ class _Walk:
         if function.__defaults__:
             name = f"the defaults of {function.__qualname__}"
             self._add(_Binding(name, function, DEFAULTS, lambda: function.__defaults__))
+        if function.__kwdefaults__:
+            name = f"the keywords' defaults of {function.__qualname__}"
+            self._add(_Binding(name, function, KEYWORD_DEFAULTS, lambda: function.__kwdefaults__))
         if vars(function).keys() - {"__wrapped__"}:
             self._add(_Binding(f"the attributes of {function.__qualname__}", function, None, lambda: vars(function)))
         for name in _names(function.__code__):

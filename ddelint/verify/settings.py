@@ -113,7 +113,11 @@ def globals_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]
     for name in dict.fromkeys(node.id for node in names if node.id not in bound):
         yield name, name in tested
     arguments = [*function.args.posonlyargs, *function.args.args]
-    for argument in arguments[len(arguments) - len(function.args.defaults) :] if function.name != "forward" else ():
+    defaulted = arguments[len(arguments) - len(function.args.defaults) :]
+    defaulted += [
+        arg for arg, default in zip(function.args.kwonlyargs, function.args.kw_defaults) if default is not None
+    ]
+    for argument in defaulted if function.name != "forward" else ():
         yield f"{function.name}.{argument.arg}", argument.arg in tested
     attributes = (node for node in ast.walk(function) if isinstance(node, ast.Attribute))
     for name in dict.fromkeys(f".{node.attr}" for node in attributes if ast.unparse(node.value) != "self"):

@@ -584,3 +584,18 @@ def test_what_is_none_is_given_as_its_annotation_says() -> None:
     mask.zero_()
     assert changes[0].make()[0][1].any()
     assert kwargs == {}
+
+
+def with_defaults(x: torch.Tensor, fill: float = 0.0, *, shift: float = 0.0) -> torch.Tensor:
+    return x + fill + 10 * shift
+
+
+def test_defaults_of_functions_are_others_for_the_run_that_follows() -> None:
+    names = {"with_defaults.fill": False, "with_defaults.shift": False}
+    changed = {c(SAMPLE).label: c(SAMPLE) for c in other_globals(with_defaults, names)}
+    labels = ["seed 0, default with_defaults.fill=0.5", "seed 0, default with_defaults.shift=0.5"]
+    assert list(changed) == labels
+    rewinding = Rewinding(Entry("m", "m.py", lambda: with_defaults, lambda seed: ((), {}), False, ("x",)))
+    for label, value in zip(labels, (0.5, 5.0), strict=True):
+        assert changed[label].prepare(rewinding.entry.build())(torch.zeros(())).item() == value
+        assert rewinding.entry.build()(torch.zeros(())).item() == 0.0
