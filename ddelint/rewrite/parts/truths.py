@@ -106,7 +106,16 @@ class Truths:
         leaf = self._leaf(node)
         if kind is Kind.TENSOR or (kind is Kind.UNKNOWN and self.assume_tensor):
             return self._flat(node, leaf if self.kinds.dtype(node) in ("bool", "") else self._nonzero(leaf))
-        return self.number(self._nonzero(leaf) if kind is Kind.NUMBER else leaf)
+        return self.number(self._nonzero(leaf) if kind is Kind.NUMBER else self._counted(node, leaf))
+
+    def _counted(self, node: ast.expr, flag: Expr) -> Expr:
+        """A flag; one of run time as 1 or 0.
+
+        Torch 2.13's Inductor fills no tensor with an `and` or `or` of tests (`'Or' object has no attribute 'expand'`),
+        and does not have a flag that was read in the backward pass.
+        """
+        fact = self.kinds.fact(node)
+        return self.write.expr("torch.sym_ite({}, 1, 0)", flag) if fact and fact.kind == "symbool" else flag
 
     def _in_a_row(self, values: Sequence[ast.expr], answer: bool) -> list[Expr]:
         """The predicates of operands, each asked where those in front of it come to `answer`."""

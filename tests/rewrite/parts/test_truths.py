@@ -17,7 +17,8 @@ FLAGS = TypeFact("list", length=2, element=TypeFact("symbool"))
 VECTOR = TypeFact("tensor", "int64", ("u0",))
 ROWS = TypeFact("tensor", "int64", ("u0", "2"))
 NUMBERS = {"s": SCALAR, "t": INTEGER, "mask": MASK, "n": COUNT, "flag": TypeFact("str"), "flags": FLAGS}
-TYPES = {"v": VECTOR, "r": ROWS, "level": TypeFact("symfloat"), **NUMBERS}
+READ = {"level": TypeFact("symfloat"), "sure": TypeFact("symbool")}
+TYPES = {"v": VECTOR, "r": ROWS, **READ, **NUMBERS}
 
 
 def built(test: str, names: Mapping[str, str] | None = None) -> str:
@@ -47,6 +48,7 @@ TESTS = [
     "s.item() > 1", "float(s) <= 0.5 or n", "0 < s.sum().item()", "s.item() > 1.1", "int(s) >= 2",
     "s in (1, 2)", "t not in (0, 3)", "0 in (n, t)", "len(mask[:n]) == 0 or len(mask) < n",
     "any(flags)", "not all(flags)",
+    "sure", "not sure or n > 2", "sure and mask.any()",
     "level > 1.1", "0.3 <= level < n", "not level * 2 > 1.1 or t > 2", "level < s.item()", "level != 1.1 and n",
 ]  # fmt: skip
 
@@ -60,12 +62,19 @@ def test_a_predicate_answers_as_its_test(test: str) -> None:
         torch.manual_seed(number)
         t, n = torch.randint(0, 4, ()), number % 5
         values = {"s": torch.randint(0, 4, ()).float(), "t": t, "mask": torch.rand(3) > 0.5, "n": n, "torch": torch}
+        values["sure"] = number % 3 == 1
         values["level"] = (0.1, 0.3, 0.55, 1.1, 2.5)[number % 5]
         values["flags"] = [number % 2 > 0, number % 3 > 0]
         values["s"] = values["s"] if number % 6 else values["t"].float()
         if "equal" in test or "allclose" in test:
             values["t"] = values["t"].float()
         answers_alike(predicate, test, values)
+
+
+def test_a_flag_of_run_time_is_asked_as_a_number() -> None:
+    """Inductor fills a tensor with no `or` of tests, and does not have the flag in the backward pass."""
+    assert built("sure") == "torch.full((), torch.sym_ite(sure, 1, 0), dtype=torch.bool)"
+    assert "sym_ite" not in built("n > 2 or n == 0")
 
 
 @pytest.mark.parametrize("test", ["level > 1.1", "level * 2 <= 1.1", "0.3 < level"])
