@@ -1235,6 +1235,23 @@ def test_what_refutes_a_candidate_and_the_program_without_it_speaks_against_an_e
     assert not prover.others
 
 
+@pytest.mark.parametrize("refuses", [True, False])
+def test_a_guess_that_is_wrong_where_a_fix_refuses_in_eager_as_well_is_not_told(
+    moves: pytest.MonkeyPatch, refuses: bool
+) -> None:
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, ("RAISES" if refuses else "FINE") + "({test})"))
+
+    class Guessing(Prover):
+        def compile(self, *asked: Any) -> Compilation:
+            guess = Question(Span(NAME, 9, 12, 9, 13), "assumed", "x", "u0 != 0", asks=("export",))
+            raised = Mismatch("all zeros", False, "export", "exception", "a result", "RuntimeError", narrower=True)
+            (result,) = super().compile(*asked).results
+            return Compilation((replace(result, questions=(guess,), mismatches=(raised,)),))
+
+    codes = {diagnostic.code for diagnostic in search(Guessing()).diagnostics}
+    assert ("DDE406" in codes) is not refuses
+
+
 def test_a_fix_that_was_taken_back_for_nothing_is_put_back(moves: pytest.MonkeyPatch) -> None:
     """What it was in the way of holds without it on the one input that showed that, and fails on another."""
 

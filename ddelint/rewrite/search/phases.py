@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ddelint.nouns.diagnostics import NEEDS_A_PROMISE, TIME_IS_OVER, Claim, Diagnostic, Question, Refusal
-from ddelint.nouns.protocol import COUNTED, Compilation
+from ddelint.nouns.protocol import COUNTED, Compilation, TargetResult
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search import last_resort
 from ddelint.rewrite.search.asking import Asking
@@ -205,12 +205,11 @@ class Phase:
 
     def _first_open(self, state: State, compilation: Compilation) -> Question | None:
         """The first question of a compilation that has not been given up; what is no question is noted."""
-        promised = any(step.candidate.claim is Claim.PROMISE for step in state.steps)
         for result in compilation.results:
-            # an input that breaks a promise is refused: a guess that is wrong on it, too, does no harm
-            harmless = promised and not any(m.speaks_against for m in result.mismatches)
             for question in result.questions:
-                if question.span.filename not in self._asking.originals or (question.kind == "assumed" and harmless):
+                if question.span.filename not in self._asking.originals:
+                    continue
+                if question.kind == "assumed" and self._is_harmless(state, result):
                     continue
                 if question.kind in _BESIDE:
                     self._note_other(state, question)
@@ -219,6 +218,16 @@ class Phase:
                 elif key_of(state.history, question) not in state.given_up:
                     return question
         return None
+
+    def _is_harmless(self, state: State, result: TargetResult) -> bool:
+        """Whether a guess of the framework's is wrong at most on inputs that a fix refuses in eager as well: a promise,
+        or a fact that was stated."""
+        if any(mismatch.speaks_against for mismatch in result.mismatches):
+            return False
+        if any(step.candidate.claim is Claim.PROMISE for step in state.steps):
+            return True
+        mismatches = self._judging.compare_whole(state).mismatches if state.steps else ()
+        return any(mismatch.where == "eager" and mismatch.is_refusal for mismatch in mismatches)
 
     def _note_other(self, state: State, question: Question) -> None:
         key = key_of(state.history, question)
