@@ -27,8 +27,6 @@ from ddelint.verify.samples import Sample
 
 WITH_DROPOUT = "in train() with dropout"
 _CHANCE = 0.5
-
-
 _MOST = 3
 """Names of fields that training reads."""
 
@@ -69,11 +67,13 @@ def _named(wanted: str, program: torch.nn.Module) -> Iterator[tuple[torch.nn.Mod
 def _read_by_training(program: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, str]]:
     for module in program.modules():
         values = vars(module)
-        for name in _names_beside_training(type(module)):
-            if type(values.get(name)) is float and values[name] in (0.0, 1.0) and name not in _names():
+        at_the_ends = {name for name, value in values.items() if type(value) is float and value in (0.0, 1.0)}
+        for name in _names_beside_training(type(module)) if at_the_ends - _names() else ():  # type: ignore[arg-type]
+            if name in at_the_ends and name not in _names():
                 yield module, name
 
 
+@functools.lru_cache(maxsize=256)
 def _names_beside_training(owner: type) -> tuple[str, ...]:
     """What the methods of a user's class that ask `self.training` read of `self`, in the order of the text."""
     if owner.__module__.partition(".")[0] not in ("builtins", "torch"):

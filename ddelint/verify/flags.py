@@ -197,6 +197,8 @@ def _with_change(
     def make() -> Arguments:
         args, kwargs = sample.make()
         bound = signature.bind(*args, **kwargs)
+        if signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+            bound.apply_defaults()  # what is given behind arguments that are left out is given to these
         bound.arguments[name] = change(bound.arguments.get(name, signature.parameters[name].default))
         return bound.args, dict(bound.kwargs)
 

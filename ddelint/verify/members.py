@@ -10,6 +10,7 @@ import copy
 import inspect
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -103,15 +104,16 @@ def fields_of(value: object) -> Mapping[str, object]:
         return {name: held for name, held in dict.items(value) if isinstance(name, str) and name.isidentifier()}
     if isinstance(value, _NO_FIELDS):
         return {}
-    slots = (name for kind in type(value).__mro__ for name in _slots(kind))
-    kept = {name: object.__getattribute__(value, name) for name in slots if _is_filled(value, name)}
-    return {**kept, **getattr(value, "__dict__", {})}
+    return {**dict(_in_slots(value)), **getattr(value, "__dict__", {})}
 
 
 def part_of(value: object, name: str) -> object:
     """What stands under a name in an object of the user's or a dictionary; None where nothing does."""
     if isinstance(value, dict) and dict.__contains__(value, name):
         return dict.__getitem__(value, name)
+    own = getattr(value, "__dict__", {}) if isinstance(value, (dict, list)) else {}
+    if name in own:
+        return own[name]
     fields = fields_of(value)
     if name in fields:
         return fields[name]
@@ -126,12 +128,12 @@ def _slots(kind: type) -> Sequence[str]:
     return [name for name in names if name not in ("__dict__", "__weakref__")]
 
 
-def _is_filled(value: object, name: str) -> bool:
-    try:
-        object.__getattribute__(value, name)
-    except AttributeError:
-        return False
-    return True
+def _in_slots(value: object) -> Iterator[tuple[str, object]]:
+    """Slot → value; by the slot itself, for a class below may have a property of that name."""
+    for kind in type(value).__mro__:
+        for name in _slots(kind):
+            with suppress(AttributeError, KeyError):
+                yield name, vars(kind)[name].__get__(value)
 
 
 def with_field(name: str, other: object, value: object) -> object:
@@ -144,10 +146,19 @@ def with_field(name: str, other: object, value: object) -> object:
         return type(value)._make(new if each == first else part for each, part in fields_of(value).items())  # type: ignore[attr-defined]
     changed = copy.copy(value)
     if isinstance(changed, dict):
-        dict.__setitem__(changed, first, new)
+        _put(changed, first, new)
     else:
         object.__setattr__(changed, first, new)
     return changed
+
+
+def _put(changed: dict[Any, object], name: str, value: object) -> None:
+    """Put a value where a dictionary has it: among its attributes, its items, or both (which may be the same)."""
+    attributes = getattr(changed, "__dict__", {})
+    if name in attributes:
+        attributes[name] = value
+    if name not in attributes or dict.__contains__(changed, name):
+        dict.__setitem__(changed, name, value)
 
 
 def is_of_any_length(value: Any) -> bool:

@@ -93,12 +93,14 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
         yield in_training
         yield from with_dropout(program)
         changing = any(True for _ in _weights(program)) or any(True for _ in kept_to_be_set(program))
+        read_by_training = list(with_what_training_reads(program))
         if changing:
             yield _with_other_weights
-        # statistics that begin as zeros hide what training makes of them
-        first = _with_other_weights if changing else _as_it_is
-        for change in (in_training, *with_what_training_reads(program)):
-            yield partial(_after, first, change)
+            # statistics that begin as zeros hide what training makes of them
+            for change in (in_training, *read_by_training):
+                yield partial(_after, _with_other_weights, change)
+        else:
+            yield from read_by_training
     yield _in_double
     yield partial(_in_half, torch.float16, _HALF)
     yield _in_bfloat16
@@ -108,10 +110,6 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     yield _under_autocast
     yield _strided
     yield from in_other_sizes()
-
-
-def _as_it_is(sample: Sample) -> Sample:
-    return sample
 
 
 def _after(first: Callable[[Sample], Sample], change: Callable[[Sample], Sample], sample: Sample) -> Sample:
@@ -409,7 +407,10 @@ def _in_mode(
     prepare: Callable[[Any], Any] = lambda program: program,
 ) -> Sample:
     label, make = f"{sample.label}, {mode}", with_leaves(sample, lambda leaves: list(map(change, leaves)))
-    return replace(sample, label=label, declared=False, make=make, prepare=prepare, mode=mode)
+    before = sample.prepare
+    return replace(
+        sample, label=label, declared=False, make=make, prepare=lambda program: prepare(before(program)), mode=mode
+    )
 
 
 def _letting_flow(leaf: Any) -> Any:

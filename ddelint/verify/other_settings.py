@@ -8,6 +8,7 @@ import copy
 import inspect
 import itertools
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -110,11 +111,11 @@ def other_globals(program: Any, names: Mapping[str, bool]) -> Iterator[partial[S
     among the globals of the modules that a program's functions stand in, among what these functions enclose, and among
     the attributes of classes (`.fill`) and the defaults of functions (`pooled.fill`), one at a time, as
     `other_settings` changes them."""
-    found = 0
+    found: Counter[str] = Counter()
     for name, place in _globals(program):
         for other in _other_values(place.value, is_tested=names[name]) if name in names else ():
-            if not isinstance(other, torch.Tensor) and found < _MOST_GLOBALS:
-                found += 1
+            if not isinstance(other, torch.Tensor) and found[_kind_of(name)] < _MOST_GLOBALS:
+                found[_kind_of(name)] += 1
                 yield partial(_with_global, name, other)
 
 
@@ -240,6 +241,11 @@ def _with_setting(path: str, name: str, value: object, sample: Sample) -> Sample
     return _changed(sample, text, prepare)
 
 
+def _kind_of(name: str) -> str:
+    """What `_globals` names so."""
+    return "class attribute" if name.startswith(".") else "default" if "." in name else "global"
+
+
 def _with_global(name: str, value: object, sample: Sample) -> Sample:
     def prepare(program: Any) -> Any:
         program = sample.prepare(program)
@@ -248,8 +254,7 @@ def _with_global(name: str, value: object, sample: Sample) -> Sample:
                 place.put(copy.deepcopy(as_there(value, place.value)))
         return program
 
-    kind = "class attribute" if name.startswith(".") else "default" if "." in name else "global"
-    text = f"{kind} {name.removeprefix('.')}"
+    text = f"{_kind_of(name)} {name.removeprefix('.')}"
     return _changed(sample, f"{text}={said(value)}", prepare)
 
 

@@ -51,5 +51,8 @@ def is_users_class(kind: type) -> bool:
 def _written_in(function: FunctionType) -> str:
     """The file of a function, below the decorators around it: those of libraries, and that of dataclasses around the
     `__repr__` which they make out of a text."""
-    inner = inspect.unwrap(function)
+    try:
+        inner = inspect.unwrap(function)
+    except ValueError:  # wrapped in itself
+        inner = function
     return inner.__code__.co_filename if isinstance(inner, FunctionType) else function.__code__.co_filename

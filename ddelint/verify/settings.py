@@ -120,8 +120,12 @@ def globals_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]
     for argument in defaulted if function.name != "forward" else ():
         yield f"{function.name}.{argument.arg}", argument.arg in tested
     attributes = (node for node in ast.walk(function) if isinstance(node, ast.Attribute))
-    for name in dict.fromkeys(f".{node.attr}" for node in attributes if ast.unparse(node.value) != "self"):
+    for name in dict.fromkeys(f".{node.attr}" for node in attributes if not _is_self(node.value)):
         yield name, False
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def classes_around(source: SourceFile, test: ast.expr) -> Iterator[str]:

@@ -69,8 +69,8 @@ def _tensors(given: Mapping[str, Any]) -> Iterator[torch.Tensor]:
         generator = torch.Generator().manual_seed(0)
         for shape in dict.fromkeys((floats.shape, floats.shape[-1:])):
             yield (0.25 + torch.rand(shape, generator=generator, dtype=torch.float64)).to(floats.dtype)
-    like = mask if mask is not None else floats[..., 0] if floats is not None and floats.dim() > 1 else None
-    if like is not None:
-        yield (torch.arange(like.numel()) % 2 == 0).reshape(like.shape)
+    shape = mask.shape if mask is not None else floats.shape[:-1] if floats is not None and floats.dim() > 1 else None
+    if shape is not None:
+        yield (torch.arange(shape.numel()) % 2 == 0).reshape(shape)
     if integers is not None:
         yield integers.detach().clone()

@@ -10,6 +10,7 @@ from ddelint.nouns.protocol import COUNTED
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
 from ddelint.sources.counts import adds_to
+from ddelint.sources.source import SourceFile
 
 _BUFFER = "self.register_buffer({name}, torch.tensor({first}), persistent=False)"
 _SET = "{buffer}.fill_({value})"
@@ -39,7 +40,7 @@ def count_in_buffer(context: Context) -> Iterator[Rewrite]:
                 begins = True
             else:
                 changes[statement] = write.lines(_SET, buffer=target, value=value)
-    shared = None if begins else _shared(source.tree, definition, target.attr)
+    shared = None if begins else _shared(source, definition, target.attr)
     built = next(filter(None, map(_calls_of_super, definition.body)), None)
     if shared is not None and built is not None:
         statement, first = shared
@@ -54,10 +55,13 @@ def count_in_buffer(context: Context) -> Iterator[Rewrite]:
         )
 
 
-def _shared(module: ast.Module, definition: ast.ClassDef, attribute: str) -> tuple[ast.stmt, ast.expr] | None:
+def _shared(source: SourceFile, definition: ast.ClassDef, attribute: str) -> tuple[ast.stmt, ast.expr] | None:
     """`steps = 0` in the class itself, and the number; None where anything but `self` may read it there."""
-    readers = [n.value for n in ast.walk(module) if isinstance(n, ast.Attribute) and n.attr == attribute]
+    readers = [n.value for n in ast.walk(source.tree) if isinstance(n, ast.Attribute) and n.attr == attribute]
     if any(ast.unparse(reader) != "self" for reader in readers):
+        return None
+    said = [n for n in ast.walk(source.tree) if isinstance(n, ast.Name) and n.id == attribute]
+    if sum(_is_in_a_class(source, name) for name in said) > 1:  # what is read there, or set by an heir
         return None
     for statement in definition.body:
         match statement:
@@ -67,6 +71,12 @@ def _shared(module: ast.Module, definition: ast.ClassDef, attribute: str) -> tup
             ) if name == attribute and _is_whole(value):
                 return statement, value
     return None
+
+
+def _is_in_a_class(source: SourceFile, name: ast.Name) -> bool:
+    """Whether a name is one of a class, and of no function in it."""
+    scopes = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    return isinstance(next((n for n in source.ancestors(name) if isinstance(n, scopes)), None), ast.ClassDef)
 
 
 def _calls_of_super(method: ast.stmt) -> ast.stmt | None:

@@ -37,7 +37,8 @@ def count_in_eager(context: Context) -> Iterator[Rewrite]:
 
 
 def _decides(context: Context, place: ast.expr) -> bool:
-    """Whether the file compares what has the name or the key of the count, or asks for its truth, but to talk of it."""
+    """Whether the file compares what has the name or the key of the count, asks for its truth or keeps it, but to talk
+    of it."""
     source, statement = context.site.source, context.site.statement
     for node in ast.walk(source.tree):
         if not _is_alike(node, place) or statement in source.ancestors(node):
@@ -45,7 +46,9 @@ def _decides(context: Context, place: ast.expr) -> bool:
         inner: ast.AST = node
         for outer in source.ancestors(node):
             match outer:
-                case ast.Compare() | ast.BinOp(op=ast.Mod()):
+                case ast.Compare() | ast.BinOp(op=ast.Mod()) | ast.BoolOp() | ast.Assert():
+                    asks = True
+                case ast.Assign() | ast.AnnAssign() | ast.NamedExpr():  # whoever reads the name may ask
                     asks = True
                 case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
                     asks = test is inner

@@ -32,7 +32,7 @@ from ddelint.rewrite.reading.names import (
     unused,
 )
 from ddelint.rewrite.reading.naming import condition_name
-from ddelint.rewrite.reading.regions import live_behind
+from ddelint.rewrite.reading.regions import free_names, live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Lines, Rewrite, Statements, restructured, rewriting
 from ddelint.sources.sites import Role
 
@@ -138,11 +138,14 @@ class _Masking:
                 return self._loaded(module, given, knowledge().loading[method])
             case ast.For(target=target, iter=several, body=body, orelse=[]) if is_pure(several):
                 self.names |= names_written(target)
+                self._tensors -= names_written(target)
                 self._tensors |= tensors_given(self._kinds, target, several)
                 self._looped |= names_written(target)
                 steps = self._steps(body)
                 return write.lines("for {each} in {several}:\n    {steps}", each=target, several=several, steps=steps)
-            case ast.With(items=[ast.withitem(context_expr=manager, optional_vars=None)], body=body):
+            case ast.With(items=[ast.withitem(context_expr=manager, optional_vars=None)], body=body) if is_pure(
+                manager
+            ):
                 return write.lines("with {manager}:\n    {steps}", manager=manager, steps=self._steps(body))
             case ast.If(test=test) if is_pure(test):
                 return self._branch(statement)
@@ -197,7 +200,9 @@ class _Masking:
         inner = _Masking(self._context, name, True, self._assumed, self._depth)
         inner._tests, inner._tensors, inner._looped = self._tests, self._tensors, self._looped
         steps = inner._steps(body)
-        if any(read_elsewhere(self._context, each, statement) for each in inner.names):
+        if inner.names & free_names(body) or any(
+            read_elsewhere(self._context, each, statement) for each in inner.names
+        ):
             raise NotMergeable("a name that lives on")
         self.changes += inner.changes
         self.names |= inner.names

@@ -12,6 +12,7 @@ from ddelint.rewrite.reading.around import is_tensor, number_kind, origins, stat
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import fresh_name, is_literal, is_pure, is_whole_slice
 from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Writer, restructured, rewriting
+from ddelint.sources.source import SourceFile
 
 _STRICT = "a slice is cut to the size that is there; `narrow` raises where it reaches beyond"
 _NEGATIVE = "a negative bound counts from the end in a slice and raises in `narrow`"
@@ -132,7 +133,7 @@ def _base(context: Context, value: ast.expr, places: list[ast.expr], dimension: 
     write = context.write
     name = write.expression(value)
     named = name
-    if not _cheap(value):
+    if not _cheap(value) and _may_bind(context.site.source, value):
         name = write.expr(fresh_name(context.site.source, _WHOLE))
         named = write.expr("({} := {})", name, value)
 
@@ -141,6 +142,18 @@ def _base(context: Context, value: ast.expr, places: list[ast.expr], dimension: 
 
     once, first, again = map(picked, (write.expression(value), named, name))
     return _Base(dimension, once, first, again, write.expr("{}.shape[{}]", name, of_value))
+
+
+def _may_bind(source: SourceFile, node: ast.expr) -> bool:
+    """Whether `:=` may stand there: not in what a comprehension goes through, nor in a class."""
+    inner: ast.AST = node
+    for outer in source.ancestors(node):
+        if isinstance(outer, ast.comprehension) and outer.iter is inner:
+            return False
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            return not isinstance(outer, ast.ClassDef)
+        inner = outer
+    return True
 
 
 def _is_dynamic(part: ast.Slice) -> bool:

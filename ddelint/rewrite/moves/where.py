@@ -192,6 +192,8 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
         raise NotMergeable("no return at the end of the block")
     compiled = [each for each in between if not _stands_in_eager_alone(each)]
     state = state_changed(merge.context, [*compiled, last])
+    if {text.partition(".")[0] for text in state} & names_written(*compiled):
+        raise NotMergeable("state of something that gets its name behind the test")
     # what comes between may change what the early return reads: keep its value from here
     changed = {name for kept in between for name in targets_written(kept)} | {text.partition(".")[0] for text in state}
     kept = list(then.prelude)

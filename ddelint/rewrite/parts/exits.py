@@ -301,6 +301,8 @@ class _Leaving:
         bound = {statement for node, statement in places.items() if isinstance(node.ctx, ast.Store)}
         if bound.isdisjoint(block[:place]) or bound & inside:
             raise NotMergeable("a list that is not made beside the loop")
+        if self._is_read_before(name, next(statement for statement in block[:place] if statement in bound)):
+            raise NotMergeable("a list that the next iteration of an outer loop reads")
         end = next((statement for statement in block[place + 1 :] if statement in bound), None)
         behind = {statement for statement in bound if position(statement) > position(self.loop)}
         read = [node for node in named if node not in inside and position(node) > position(self.loop)]
@@ -312,6 +314,17 @@ class _Leaving:
         if behind:
             raise NotMergeable("a name that is given to something else on one way alone")
         return [node for node in read if not isinstance(node.ctx, ast.Store)]
+
+    def _is_read_before(self, name: str, made: ast.stmt) -> bool:
+        """Whether a loop around this one reads a list of its iteration before where, or as, it is made."""
+        around = [node for node in self.source.ancestors(self.loop) if isinstance(node, (ast.For, ast.While))]
+        return any(
+            isinstance(node, ast.Name)
+            and node.id == name
+            and isinstance(node.ctx, ast.Load)
+            and (position(node) < position(made) or made in self.source.ancestors(node))
+            for node in (ast.walk(around[-1]) if around else ())
+        )
 
     def _first_has(self, name: str) -> bool:
         """Whether the first iteration puts something into a list before it may leave the loop."""

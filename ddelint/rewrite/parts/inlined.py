@@ -44,7 +44,8 @@ def inlined(context: Context, call: ast.Call) -> Inlined | None:
     same = {name for name, value in given.items() if isinstance(value, ast.Name) and value.id == name}
     new = {name: value for name, value in given.items() if name in names_read(*body) - same}
     own = names_written(*body) | new.keys()
-    if own & (names_read(caller) | names_written(caller) | parameters(caller)):
+    bound = names_written(*caller.body) | parameters(caller)
+    if own & (names_read(caller) | bound) or (names_read(*body) - own - given.keys()) & bound:
         return None
     kept = {text: fact for text, fact in context.types.items() if text.split(".")[0] in same}
     types = {**kept, **context.types_in(function)}

@@ -73,29 +73,11 @@ def _rows_in_an_arm(context: Context, test: ast.expr, arm: ast.expr) -> dict[ast
 
     Where the name lives in the expression alone (`[… for x in xs]`), what stands in its place has no name.
     """
-    site, write = context.site, context.write
     changes: dict[ast.AST, Any] = {}
-    lines: Statements = []
-    own = set(_bound_inside(site.statement))
     for name, rows in counted(test, rows_of, general_side(test)).items():
         read = [node for node in ast.walk(arm) if _reads(node, name)]
-        filled = _filled(context, name, rows)
-        if read and name not in own and not write.is_elif(site.statement):
-            stands = fresh_name(site.source, f"{name}_or_zeros")
-            lines += write.assigned(stands, filled)
-            filled = write.expression(stands)
-        changes |= dict.fromkeys(read, filled)
-    return {site.statement: [*lines, site.statement], **changes} if lines else changes
-
-
-def _bound_inside(statement: ast.stmt) -> Iterator[str]:
-    """Names that live in an expression of a statement alone."""
-    for node in ast.walk(statement):
-        match node:
-            case ast.comprehension(target=target):
-                yield from names_written(target)
-            case ast.Lambda(args=arguments):
-                yield from (each.arg for each in ast.walk(arguments) if isinstance(each, ast.arg))
+        changes |= dict.fromkeys(read, _filled(context, name, rows))
+    return changes
 
 
 def _behind_the_count(test: ast.expr) -> list[ast.expr]:

@@ -23,14 +23,19 @@ def computed_before(context: Context, name: ast.Name) -> ast.expr | None:
     if outer is None or block.index(given) >= block.index(outer):
         return None
     passed = [*block[block.index(given) + 1 : block.index(outer)], *_passed_inside(outer, here)]
-    changed = names_written(*passed) | changed_in_place(passed)
-    return None if changed & names_read(value) else value
+    if changed_in_place(passed) or any(_sets_attribute(statement) for statement in passed):
+        return None  # of what the value reads, of the name itself, or of another name for either
+    return None if names_written(*passed) & names_read(value) else value
+
+
+def _sets_attribute(statement: ast.stmt) -> bool:
+    return any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in ast.walk(statement))
 
 
 def _passed_inside(outer: ast.stmt, here: list[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements inside of `outer` that may run before the innermost of `here`: in a loop, all of it."""
     for statement in here[: here.index(outer) + 1][::-1]:
-        if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
+        if isinstance(statement, (ast.For, ast.AsyncFor, ast.While, ast.Try, ast.TryStar)):
             yield statement
             return
         for block in blocks(statement):

@@ -24,8 +24,12 @@ def optional_tests(source: SourceFile, statement: ast.If, side: bool) -> Iterato
     there; with those in what is called there, as far as it stands in the file. `side`: the one that is compiled."""
     region: list[ast.stmt] = [*statement.body, *statement.orelse]
     if leaves_at_its_end(statement.orelse if side else statement.body):
-        block = enclosing_block(source, statement)
-        region += block[block.index(statement) + 1 :]
+        for inner in (statement, *source.ancestors(statement)):
+            if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                break
+            if isinstance(inner, ast.stmt):
+                block = enclosing_block(source, inner)
+                region += block[block.index(inner) + 1 :]
     for part in (*region, *_called_in(source, region)):
         yield from _tests_in(part)
 
@@ -53,8 +57,11 @@ def _tests_in(part: ast.AST) -> Iterator[ast.expr]:
         match node:
             case ast.If(test=test, body=body) if not all(isinstance(part, ast.Raise) for part in body):
                 yield from _optional(test)
-            case ast.IfExp(test=test):
+            case ast.IfExp(test=test) | ast.While(test=test) | (ast.BoolOp() as test):
                 yield from _optional(test)
+            case ast.comprehension(ifs=tests):
+                for test in tests:
+                    yield from _optional(test)
 
 
 def _optional(test: ast.expr) -> Iterator[ast.expr]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, enclosing_block, is_pure, names_read, names_written
 from ddelint.rewrite.reading.regions import live_behind
-
-_ENDING = (ast.Break, ast.Return, ast.Raise)
-"""What ends a loop whose own test always says yes."""
 
 
 def surrounding_for(context: Context) -> ast.For | None:
@@ -101,6 +98,17 @@ def appended(loop: ast.For | ast.While) -> set[str]:
     }
 
 
+def _ends_of(node: ast.AST, *, inner: bool = False) -> Iterator[ast.AST]:
+    """What ends a loop, of what stands in it; a `break` of an `inner` one ends that alone, and a `return` elsewhere
+    nothing."""
+    if isinstance(node, ast.Return) or (isinstance(node, ast.Break) and not inner):
+        yield node
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        inner = inner or isinstance(node, (ast.For, ast.AsyncFor, ast.While))
+        for child in ast.iter_child_nodes(node):
+            yield from _ends_of(child, inner=inner)
+
+
 def side_that_ends(context: Context) -> bool | None:
     """The side of the site's `if` that alone ends the `while True` around it; with the other it would not end."""
     source, branch = context.site.source, context.site.statement
@@ -109,7 +117,7 @@ def side_that_ends(context: Context) -> bool | None:
         return None
     if not isinstance(loop.test, ast.Constant) or not loop.test.value:
         return None
-    ways = [node for statement in loop.body for node in ast.walk(statement) if isinstance(node, _ENDING)]
+    ways = [node for statement in loop.body for node in _ends_of(statement)]
     for side, arm in ((True, branch.body), (False, branch.orelse)):
         if ways and all(any(way in set(ast.walk(statement)) for statement in arm) for way in ways):
             return side

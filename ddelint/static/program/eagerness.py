@@ -8,7 +8,9 @@ from ddelint.knowledge import extensions
 from ddelint.knowledge.operators import operators
 from ddelint.static.program import scan
 
-_CONDITION = re.compile(r"\s*+(?:if|elif|else|except|case)\b")
+_CONDITION = re.compile(r"\s*+(?:if|elif|else|except|case|while)\b")
+_DEFINED = re.compile(r"\s*+(?:async\s++)?(?:def|class)\b")
+_WITHIN_LINE = re.compile(r"\b(?:if|and|or|lambda)\b")
 _RETURN = re.compile(r"\n[ \t]++return\b")
 _WORD_OF_NAME = re.compile(r"[a-z0-9]++")
 
@@ -37,12 +39,15 @@ def is_always_run(text: str, place: int) -> bool:
     if ways_out and scan.asks(before[: ways_out[-1]]):
         return False
     lines = before.splitlines()
+    if _WITHIN_LINE.search(lines[-1]) or " if " in text[place:].partition("\n")[0]:
+        return False
     inner = _indentation(lines[-1])
+    outermost = _indentation(next((line for line in lines if _DEFINED.match(line)), ""))
     for line in reversed(lines[:-1]):
         indentation = _indentation(line)
         if line.strip() and indentation < inner:
-            inner = indentation
-            if _CONDITION.match(line):
+            inner = indentation + (line.lstrip()[0] in ")]}")  # the end of a header of several lines
+            if _CONDITION.match(line) or (indentation > outermost and _DEFINED.match(line)):
                 return False
     return True
 
