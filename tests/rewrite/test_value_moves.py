@@ -181,6 +181,14 @@ def test_a_slice_becomes_narrow(line: str, expected: str) -> None:
     assert expected in changed("narrow", line, line.removeprefix("y = ").split(" +=")[0].split(" = ")[0], types)
 
 
+def test_a_name_is_bound_on_the_way_where_python_takes_it() -> None:
+    line = "y = [row for row in x.t()[-n:]]"
+    found = changed("narrow", line, "x.t()[-n:]", {"x": BATCH, "n": COUNT})
+    assert found
+    for text in found:
+        compile(f"def fn(x, n):\n    {text}", "m.py", "exec")
+
+
 @pytest.mark.parametrize(
     "line", ["y = x[1:3]", "y = table[:n]", "y = x[..., :n]", "y = x[:n, 1:n]", "y = x[::n]", "y = x[t, :n]"]
 )

@@ -43,6 +43,19 @@ def test_a_module_that_trains_when_it_is_called_is_silent(tmp_path: Path, behind
         ("y = x", "x = self.flow.backward(x)\n        return x"),
         ('"""As before `loss.backward()`."""', "return x"),
         ("y = x", "if y is None:\n            return x\n        x.sum().backward()"),
+        ("y = x", "if self.adapt: x.sum().backward()\n        return x"),
+        (
+            "y = x",
+            "if (\n            self.adapt\n            and self.deep\n        ):\n            x.sum().backward()",
+        ),
+        ("y = x", "while self.adapt:\n            x.sum().backward()\n        return x"),
+        ("y = x", "self.adapt and x.sum().backward()\n        return x"),
+        (
+            "y = x",
+            "def closure():\n            x.sum().backward()\n        return self.step(closure) if self.adapt else x",
+        ),
+        ("y = x", "x = self.opt.step(x)\n        return x"),
+        ("y = x", "return x + self.rows_memmap[0]"),
     ],
 )
 def test_a_module_that_trains_on_request_alone_is_compiled(tmp_path: Path, before: str, behind: str) -> None:

@@ -19,7 +19,7 @@ import torch
 from ddelint.sources.source import SourceFile
 from ddelint.trace.entry import Entry
 from ddelint.verify.flags import instead_of_nothing, other_flags
-from ddelint.verify.members import other_fields, with_field
+from ddelint.verify.members import fields_of, other_fields, with_field
 from ddelint.verify.modes import other_modes
 from ddelint.verify.other_settings import other_globals, other_settings, other_texts, pairs
 from ddelint.verify.reach import Rewinding
@@ -584,6 +584,75 @@ def test_what_is_none_is_given_as_its_annotation_says() -> None:
     mask.zero_()
     assert changes[0].make()[0][1].any()
     assert kwargs == {}
+
+
+def test_a_mask_is_made_of_rows_that_hold_nothing() -> None:
+    sample = Sample("seed 0", True, lambda: ((torch.zeros(4, 0),), {}))
+    labels = [change(sample).label.partition(", ")[2] for change in instead_of_nothing(with_keywords, sample)]
+    assert "mask=bool[4]" in labels
+
+
+class InSlots:
+    __slots__ = ("least",)
+
+    def __init__(self) -> None:
+        self.least = 0.5
+
+
+class Refusing(InSlots):
+    @property
+    def least(self) -> float:  # type: ignore[override]
+        raise RuntimeError("not yet")
+
+
+class OfItself(dict[str, float]):
+    """A dictionary whose items are its attributes."""
+
+    def __init__(self, **items: float) -> None:
+        super().__init__(items)
+        self.__dict__ = self
+
+
+class Titled(dict[str, float]):
+    """A dictionary with an attribute beside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.least = 1.0
+
+
+def test_slots_are_read_where_a_property_hides_them() -> None:
+    held = InSlots.__new__(Refusing)
+    InSlots.least.__set__(held, 0.5)  # type: ignore[attr-defined]
+    assert dict(fields_of(held)) == {"least": 0.5}
+
+
+def test_what_a_dictionary_has_under_a_name_is_changed_wherever_it_stands() -> None:
+    changed = with_field("least", 0.25, OfItself(least=1.0))
+    assert isinstance(changed, OfItself)
+    assert (changed["least"], changed.__dict__["least"]) == (0.25, 0.25)
+    titled = with_field("least", 0.25, Titled())
+    assert isinstance(titled, Titled)
+    assert (titled.least, dict(titled)) == (0.25, {})
+
+
+def test_defaults_leave_globals_their_places() -> None:
+    def pooled(x: torch.Tensor, a: float = 0.1, b: float = 0.2, c: float = 0.3, d: float = 0.4) -> torch.Tensor:
+        return x * a * b * c * d + SLACK
+
+    names = {**{f"pooled.{name}": False for name in "abcd"}, "SLACK": True}
+    labels = [change(SAMPLE).label for change in other_globals(pooled, names)]
+    assert [("SLACK" in label, "default" in label) for label in labels].count((True, False)) == 1
+
+
+def test_other_weights_stay_in_the_other_mode() -> None:
+    model = torch.nn.Linear(2, 1, bias=False)
+    (pair,) = (m(SAMPLE) for m in other_modes(model) if m(SAMPLE).label.endswith("other weights, in eval()"))
+    (alone,) = (m(SAMPLE) for m in other_modes(model) if m(SAMPLE).label.endswith("other weights"))
+    prepared, known = pair.prepare(copy.deepcopy(model)), alone.prepare(copy.deepcopy(model))
+    assert not prepared.training
+    assert torch.equal(prepared.weight, known.weight)
+    assert not torch.equal(prepared.weight, model.weight)
 
 
 def with_defaults(x: torch.Tensor, fill: float = 0.0, *, shift: float = 0.0) -> torch.Tensor:

@@ -53,14 +53,18 @@ def _called_in(source: SourceFile, region: Sequence[ast.stmt]) -> Iterator[ast.F
 
 
 def _tests_in(part: ast.AST) -> Iterator[ast.expr]:
+    tests = [node.test for node in ast.walk(part) if isinstance(node, (ast.If, ast.IfExp, ast.While))]
+    asked = {inner for test in tests for inner in ast.walk(test)}
     for node in ast.walk(part):
         match node:
             case ast.If(test=test, body=body) if not all(isinstance(part, ast.Raise) for part in body):
                 yield from _optional(test)
-            case ast.IfExp(test=test) | ast.While(test=test) | (ast.BoolOp() as test):
+            case ast.IfExp(test=test) | ast.While(test=test):
                 yield from _optional(test)
-            case ast.comprehension(ifs=tests):
-                for test in tests:
+            case ast.BoolOp() if node not in asked:
+                yield from _optional(node)
+            case ast.comprehension(ifs=ifs):
+                for test in ifs:
                     yield from _optional(test)
 
 

@@ -92,6 +92,15 @@ METHODS = '''class Model:
 '''
 
 
+def test_a_global_of_the_method_is_no_name_of_its_caller() -> None:
+    text = METHODS.format(call="self.sync()").replace("lerp_(self.fast, rate)", "lerp_(self.fast, rate * share)")
+    caller = text.replace("        if done:\n", "        share = 0.5\n        if done:\n")
+    for method, is_followed in ((text, True), (caller, False)):
+        context = context_of(method, "done", TYPES, "DDE105", occurrence=1)
+        call = next(n for n in ast.walk(context.site.statement) if isinstance(n, ast.Call))
+        assert (inlined(context, call) is not None) is is_followed
+
+
 @pytest.mark.parametrize(
     ("call", "body"),
     [

@@ -52,6 +52,12 @@ def test_what_a_name_was_given_is_known_where_nothing_changes_it(body: str) -> N
         "d = torch.rand_like(x).sqrt()\nif d > 0:\n    x = x / d",
         "d = self.seen.append(x)\nif d > 0:\n    x = x / d",
         "for d in x:\n    if d > 0:\n        x = y / d",
+        "d = x.var().sqrt()\nd.add_(1)\nif d > 0:\n    x = x / d",
+        "d = x.var().sqrt()\nd[...] = 1\nif d > 0:\n    x = x / d",
+        "d = x.var().sqrt()\ny = d.view(-1)\ny.add_(1)\nif d > 0:\n    x = x / d",
+        "d = (x / self.scale).sqrt()\nself.scale = y\nif d > 0:\n    x = x / d",
+        "d = (x / self.scale).sqrt()\nself.scale.add_(1)\nif d > 0:\n    x = x / d",
+        "d = x.var().sqrt()\ntry:\n    x = x + 1\nfinally:\n    if d > 0:\n        x = x / d",
     ],
 )
 def test_what_has_changed_since_is_not(body: str) -> None:

@@ -47,6 +47,24 @@ def test_they_stand_in_the_arms_and_behind_one_that_leaves(left: str, side: bool
     assert [ast.unparse(test) for test in optional_tests(source, statement, side)] == expected
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if self.flat:\n    x = x * 2\nelif not mask.any():\n    return x\nif self.shift is not None:\n    x = x + 1",
+        "if self.flat:\n    if not mask.any():\n        return x\nif self.shift is not None:\n    x = x + 1",
+        "with grad():\n    if not mask.any():\n        return x\nx = x if self.shift is not None else x + 1",
+        "if not mask.any():\n    return x\nwhile self.shift is not None:\n    x = self.step(x)",
+        "if not mask.any():\n    return x\nx = [s + x for s in [self.shift] if self.shift is not None]",
+        "if not mask.any():\n    return x\nx = self.shift is not None and self.step(x)",
+    ],
+)
+def test_they_stand_behind_every_block_around(text: str) -> None:
+    source = SourceFile("m.py", "def forward(self, x, mask):\n" + textwrap.indent(text + "\nreturn x\n", "    "))
+    branches = [node for node in ast.walk(source.tree) if isinstance(node, ast.If)]
+    statement = next(node for node in branches if "mask.any()" in ast.unparse(node.test))
+    assert [ast.unparse(test) for test in optional_tests(source, statement, False)] == ["self.shift is not None"]
+
+
 CALLED = """
 def loose(x, scale=None):
     return x if scale is None else x * scale
