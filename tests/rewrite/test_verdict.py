@@ -13,6 +13,7 @@ from ddelint.rewrite.search.verdict import (
     doubt,
     doubt_of,
     narrows,
+    of_its_kind,
     refutation,
     remarks,
     says_another,
@@ -82,6 +83,16 @@ def test_what_a_later_check_stops_waits_for_that_check() -> None:
     assert refutation(before_later_checks(of(stopped, equal=False)), Claim.GENERAL_PATH) == ""
     for other in (replace(stopped, stopped=False), replace(stopped, where="eager")):
         assert refutation(before_later_checks(of(other, equal=False)), Claim.GENERAL_PATH)
+
+
+def test_what_a_single_input_says_counts_in_the_aspect_that_it_has_shown_alone() -> None:
+    """On it alone nobody sees that the original gives a number at times, and a tensor at others."""
+    kind = Mismatch("odd", False, "traced path", "type", "float 0.0", "tensor of float32 []")
+    noted = replace(kind, aspect="type of a number")
+    value = replace(kind, aspect="value", expected="1.0", got="2.0")
+    found = Comparison(4, 4, False, {}, (kind, value))
+    assert refutation(of_its_kind(found, noted), Claim.RESTRUCTURED) == ""
+    assert "value differs" in refutation(of_its_kind(found, value), Claim.RESTRUCTURED)
 
 
 def test_what_narrows_is_a_new_exception_of_what_is_compiled() -> None:

@@ -128,10 +128,11 @@ class Judging:
             if comparison.failure is not None:
                 continue
             comparison = verdict.before_later_checks(comparison)
-            refuted = verdict.refutation(comparison, added.claim)
+            of_its_kind = verdict.of_its_kind(comparison, shown)
+            refuted = verdict.refutation(of_its_kind, added.claim)
             told = "" if refuted or allow_unsafe else verdict.doubt(comparison)
             if refuted or told:
-                return comparison, refuted, told
+                return of_its_kind if refuted else comparison, refuted, told
         return None, "", ""
 
     def guilty_before(self, state: State, shown: Mismatch | None) -> tuple[Step, str] | None:
@@ -140,6 +141,7 @@ class Judging:
         if shown is None or not shown.base or not state.steps:
             return None
         comparison = verdict.before_later_checks(self.compare_whole(state, shown))
+        comparison = verdict.of_its_kind(comparison, shown)
         return self.guilty(state, comparison) if comparison.failure is None else None
 
     def expect_agreement(self, state: State, history: History, decisions: tuple[Decision, ...], extent: Extent) -> None:

@@ -186,6 +186,11 @@ def before_later_checks(comparison: Comparison) -> Comparison:
     return _without(comparison, lambda m: m.stopped and m.where != "eager")
 
 
+def of_its_kind(comparison: Comparison, shown: Mismatch) -> Comparison:
+    """The comparison with differences of one aspect alone: on one input nobody sees in what the original varies."""
+    return _without(comparison, lambda mismatch: mismatch.aspect != shown.aspect)
+
+
 def _without(comparison: Comparison, ignored: Callable[[Mismatch], bool]) -> Comparison:
     kept = tuple(mismatch for mismatch in comparison.mismatches if not ignored(mismatch))
     if len(kept) == len(comparison.mismatches):
