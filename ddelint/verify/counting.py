@@ -11,6 +11,7 @@ import torch
 
 from ddelint.nouns.diagnostics import Question, Span
 from ddelint.nouns.protocol import COUNTED
+from ddelint.sources.compiling import answer_while_compiling
 from ddelint.sources.counts import adds_to
 from ddelint.sources.source import SourceFile
 from ddelint.trace import overlay
@@ -19,8 +20,6 @@ from ddelint.verify.calls import module_of
 from ddelint.verify.frozen import Constant, Container, Frozen, attributes_of
 from ddelint.verify.program import Program
 from ddelint.verify.references import Reference
-
-_ASKS = "compiler.is_compiling()"
 
 Way = tuple[str | int, ...]
 """From a module to a number: names of attributes, keys of a dictionary, places in a list."""
@@ -149,8 +148,8 @@ def _compiled(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     for child in ast.iter_child_nodes(node):
         match child:
-            case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=asked)) if ast.unparse(asked).endswith(_ASKS):
-                for other in child.orelse:
+            case ast.If(test=test, orelse=compiled) if answer_while_compiling(test) is False:
+                for other in compiled:
                     yield from _compiled(other)
             case _:
                 yield from _compiled(child)

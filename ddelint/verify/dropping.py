@@ -68,9 +68,9 @@ def _read_by_training(program: torch.nn.Module) -> Iterator[tuple[torch.nn.Modul
     for module in program.modules():
         values = vars(module)
         at_the_ends = {name for name, value in values.items() if type(value) is float and value in (0.0, 1.0)}
-        for name in _names_beside_training(type(module)) if at_the_ends - _names() else ():  # type: ignore[arg-type]
-            if name in at_the_ends and name not in _names():
-                yield module, name
+        wanted = at_the_ends - _names()
+        read = _names_beside_training(type(module)) if wanted else ()  # type: ignore[arg-type]
+        yield from ((module, name) for name in read if name in wanted)
 
 
 @functools.lru_cache(maxsize=256)

@@ -12,10 +12,8 @@ from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.managers import origin
-from ddelint.rewrite.reading.names import stands_in_eager
+from ddelint.rewrite.reading.names import SAME_MEMORY, stands_in_eager
 from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
-
-_ATTRIBUTE = "data"
 
 
 @rewriting("detached_data")
@@ -23,7 +21,7 @@ def detached_data(context: Context) -> Iterator[Rewrite]:
     """`x.data`, `Variable(x)` → `x.detach()`: the same memory, outside of autograd."""
     write, source = context.write, context.site.source
     match context.site.node:
-        case ast.Attribute(value=tensor, attr=attribute, ctx=ast.Load()) as node if attribute == _ATTRIBUTE:
+        case ast.Attribute(value=tensor, attr=attribute, ctx=ast.Load()) as node if attribute == SAME_MEMORY:
             message = "export takes `.data` for a constant; `.detach()` is the same memory, outside of autograd"
             yield restructured(message, {node: write.expr("{}.detach()", tensor)})
         case ast.Call(func=name, args=[tensor], keywords=options) as node if _wraps(origin(name, source), options):
@@ -42,7 +40,7 @@ def data_in_eager(context: Context) -> Iterator[Rewrite]:
     """`x.data = value` is done only in eager, or copies the value into the tensor while compiling."""
     write, statement = context.write, context.site.statement
     match statement:
-        case ast.Assign(targets=[ast.Attribute(value=tensor, attr=attribute)], value=value) if attribute == _ATTRIBUTE:
+        case ast.Assign(targets=[ast.Attribute(value=tensor, attr=attribute)], value=value) if attribute == SAME_MEMORY:
             pass
         case _:
             return
@@ -54,7 +52,7 @@ def data_in_eager(context: Context) -> Iterator[Rewrite]:
         Claim.GENERAL_PATH,
         ("the compiled program takes the tensor as it is",),
     )
-    read = [n for n in ast.walk(value) if isinstance(n, ast.Attribute) and n.attr == _ATTRIBUTE]
+    read = [n for n in ast.walk(value) if isinstance(n, ast.Attribute) and n.attr == SAME_MEMORY]
     detached = write.replaced(value, {node: write.expr("{}.detach()", node.value) for node in read})
     copied = write.lines("{tensor}.detach().copy_({value}.detach())", tensor=tensor, value=detached)
     message = "while compiling, copy the value into the tensor: export takes `.data` for a constant"

@@ -107,10 +107,8 @@ def _asked(context: Context) -> Iterator[ast.expr]:
             signs: list[ast.cmpop] = [operator, opposite(operator)()]
             for sign in reversed(signs) if isinstance(operator, ast.NotEq) or small else signs:
                 yield relation(left, sign, right)
-                if isinstance(sign, ast.NotEq) and ast.unparse(right) in {
-                    "0",
-                    "1",
-                }:  # whoever asks for one asks for none
+                # whoever asks for one row goes on to ask for none
+                if isinstance(sign, ast.NotEq) and ast.unparse(right) in {"0", "1"}:
                     yield relation(left, ast.Gt(), right)
 
 

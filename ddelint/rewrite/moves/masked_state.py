@@ -22,6 +22,7 @@ from ddelint.rewrite.reading.gone_through import tensors_given
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import (
+    SAME_MEMORY,
     asks_compiling,
     bound_before,
     draws_random,
@@ -143,9 +144,7 @@ class _Masking:
                 self._looped |= names_written(target)
                 steps = self._steps(body)
                 return write.lines("for {each} in {several}:\n    {steps}", each=target, several=several, steps=steps)
-            case ast.With(items=[ast.withitem(context_expr=manager, optional_vars=None)], body=body) if is_pure(
-                manager
-            ):
+            case ast.With(items=[ast.withitem(manager, None)], body=body) if is_pure(manager):
                 return write.lines("with {manager}:\n    {steps}", manager=manager, steps=self._steps(body))
             case ast.If(test=test) if is_pure(test):
                 return self._branch(statement)
@@ -200,9 +199,8 @@ class _Masking:
         inner = _Masking(self._context, name, True, self._assumed, self._depth)
         inner._tests, inner._tensors, inner._looped = self._tests, self._tensors, self._looped
         steps = inner._steps(body)
-        if inner.names & free_names(body) or any(
-            read_elsewhere(self._context, each, statement) for each in inner.names
-        ):
+        read = free_names(body)
+        if any(name in read or read_elsewhere(self._context, name, statement) for name in inner.names):
             raise NotMergeable("a name that lives on")
         self.changes += inner.changes
         self.names |= inner.names
@@ -266,13 +264,13 @@ class _Masking:
         match node:
             case ast.Name(id=name) if name in self._tensors:
                 return True
-            case ast.Attribute(value=ast.Name() as tensor, attr="data"):
+            case ast.Attribute(value=ast.Name() as tensor, attr=attribute) if attribute == SAME_MEMORY:
                 return self._is_tensor(tensor)
         return is_tensor(self._kinds, node)
 
     def _built(self, node: ast.expr) -> Expr:
         """An expression in which `x.data` is written `x.detach()`: export takes the first for a constant."""
-        read = [n for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr == "data"]
+        read = [n for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr == SAME_MEMORY]
         detached = {n: self._write.expr("{}.detach()", n.value) for n in read if self._is_tensor(n.value)}
         return self._write.replaced(node, detached) if detached else self._write.expression(node)
 

@@ -38,8 +38,9 @@ def shortcut_in_eager(context: Context) -> Iterator[Rewrite]:
         return  # the iterations after the break would make a tensor longer than eager's
     always = _general_is_true(context, test)
     unlikely = _is_about_values(context, test)
+    ends = side_that_ends(context)
     for take_true in (always, not always):
-        if side_that_ends(context) is not (not take_true):
+        if ends in (None, take_true):
             yield replace(_variant(context, test, take_true), unlikely=unlikely)
 
 

@@ -22,7 +22,6 @@ from ddelint.rewrite.reading.effects import SILENT
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import (
-    answer_while_compiling,
     asks_compiling,
     called,
     changes_in_place,
@@ -38,6 +37,7 @@ from ddelint.rewrite.reading.naming import condition_name
 from ddelint.rewrite.reading.number_uses import is_wanted_as_number
 from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop, may_alias
 from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, Statements, restructured, rewriting
+from ddelint.sources.compiling import answer_while_compiling
 from ddelint.sources.sites import Block, Role
 
 _MOST_REPEATED = 3

@@ -13,7 +13,6 @@ from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.effects import is_heard, says_without_effect
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import (
-    answer_while_compiling,
     draws_random,
     fresh_name,
     is_pure,
@@ -21,6 +20,7 @@ from ddelint.rewrite.reading.names import (
 )
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
 from ddelint.sources.buffers import is_buffer
+from ddelint.sources.compiling import answer_while_compiling
 from ddelint.sources.sites import is_talk
 
 NEUTRAL: Mapping[type[ast.operator], int] = {ast.Add: 0, ast.Sub: 0, ast.Mult: 1, ast.Div: 1}

@@ -78,5 +78,5 @@ def _given(call: ast.Call, function: ast.FunctionDef) -> dict[str, ast.expr] | N
 
 def _body(function: ast.FunctionDef) -> list[ast.stmt]:
     """What a function does, without what it says of itself and a bare `return` at its end."""
-    body = function.body[ast.get_docstring(function, clean=False) is not None :]
+    body = function.body if ast.get_docstring(function, clean=False) is None else function.body[1:]
     return body[:-1] if body and ast.unparse(body[-1]) in ("return", "return None") else body

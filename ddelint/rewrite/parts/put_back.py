@@ -10,11 +10,10 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.operands import augmented
 from ddelint.rewrite.reading.changes_of_calls import changed_by_calls, modules_changed_by_calls
 from ddelint.rewrite.reading.gone_through import modules_changed
-from ddelint.rewrite.reading.names import fresh_name
+from ddelint.rewrite.reading.names import SAME_MEMORY, fresh_name
 from ddelint.rewrite.reading.regions import changed_in_place
 from ddelint.rewrite.writing.rewrites import Expr, Statements
 
-_SAME_MEMORY = "data"
 _KEPT = "{name} = {held}.clone()"
 _BACK = "{held}.copy_(torch.where({test}, {name}, {held}))"
 _KEPT_EACH = "{name} = [each.detach().clone() for each in {held}]"
@@ -55,7 +54,7 @@ def changed_otherwise(context: Context, statements: Sequence[ast.stmt], state: M
     facts = {text: context.type_of(text) for text in changed_in_place(statements) - state.keys()}
     # what a loop calls the tensors of a module
     named = {name for name, text in modules_changed(statements).items() if text in state}
-    named |= {f"{name}.{_SAME_MEMORY}" for name in named}
+    named |= {f"{name}.{SAME_MEMORY}" for name in named}
     return {text for text, fact in facts.items() if fact is None or fact.kind != "module"} - named
 
 

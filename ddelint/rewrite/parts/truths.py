@@ -11,9 +11,10 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.counted import elements_behind, most_of_each, rows_behind
 from ddelint.rewrite.reading.around import number_kind
 from ddelint.rewrite.reading.kinds import NUMBERS, Kind, Kinds
-from ddelint.rewrite.reading.names import answer_while_compiling, called, draws_random, is_pure
+from ddelint.rewrite.reading.names import called, draws_random, is_pure
 from ddelint.rewrite.reading.optional import may_be_none
 from ddelint.rewrite.writing.rewrites import Expr, Part
+from ddelint.sources.compiling import answer_while_compiling
 
 MEMBER = "({} == {}).any()"
 """What `element in tensor` asks (torch/_tensor.py, Tensor.__contains__), of the tensor and the element."""

@@ -44,9 +44,17 @@ def modules_changed_by_calls(context: Context, body: Sequence[ast.stmt]) -> set[
 
 def run_by_calls(context: Context, nodes: Sequence[ast.AST]) -> list[ast.FunctionDef]:
     """The functions of the site's own file that calls in `nodes` run, those that these call in turn among them."""
-    here, owner = _around(context)
-    found = dict.fromkeys(here.run(nodes, owner, _DEEPEST_CALL))
-    return [function for function in found if function is not context.site.function]
+    site = context.site
+    return functions_run(site.source, site.function, nodes, context.read)
+
+
+def functions_run(
+    source: SourceFile, function: ast.AST | None, nodes: Sequence[ast.AST], read: Read | None = None
+) -> list[ast.FunctionDef]:
+    """The functions of a file that calls in `nodes` of one of its functions run, and those that these call in turn; not
+    the function itself."""
+    here, owner = _file_around(source, function, read)
+    return [found for found in dict.fromkeys(here.run(nodes, owner, _DEEPEST_CALL)) if found is not function]
 
 
 def run_by(context: Context, call: ast.Call) -> ast.FunctionDef | None:
@@ -62,9 +70,12 @@ def run_by(context: Context, call: ast.Call) -> ast.FunctionDef | None:
 
 def _around(context: Context) -> tuple[_File, _Class | None]:
     """The site's file, and the class that it stands in."""
-    source, function = context.site.source, context.site.function
+    return _file_around(context.site.source, context.site.function, context.read)
+
+
+def _file_around(source: SourceFile, function: ast.AST | None, read: Read | None) -> tuple[_File, _Class | None]:
     owner = next((n for n in source.ancestors(function) if isinstance(n, ast.ClassDef)), None) if function else None
-    here = _File(source, context.read)
+    here = _File(source, read)
     return here, None if owner is None else _Class(here, owner)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from ddelint.rewrite.reading.around import is_tensor
 from ddelint.rewrite.reading.kinds import Kinds
@@ -15,34 +16,20 @@ from ddelint.rewrite.reading.regions import changed_in_place
 
 def tensors_given(kinds: Kinds, target: ast.expr, several: ast.expr) -> set[str]:
     """The names of a loop's target that are tensors: `p` of `for p in net.parameters()`, both of `zip(xs, ys)`."""
-    match target, several:
-        case ast.Name(id=name), _ if _holds_tensors(kinds, several):
-            return {name}
-        case ast.Tuple(elts=[_, value]), ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
-            return tensors_given(kinds, value, inner)
-        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=each) if len(targets) == len(each):
-            return {name for pair in zip(targets, each) for name in tensors_given(kinds, *pair)}
-        case ast.Tuple(elts=[_, ast.Name(id=name)]), ast.Call() if _is_by_name(several):
-            return {name}
-        case ast.Tuple(elts=targets), ast.Tuple(elts=rows) | ast.List(elts=rows):
-            pairs = [list(zip(targets, row.elts)) for row in rows if isinstance(row, ast.Tuple)]
-            if len(pairs) < len(rows) or any(len(pair) != len(targets) for pair in pairs):
-                return set()
-            return {
-                name.id
-                for place, name in enumerate(targets)
-                if isinstance(name, ast.Name) and all(is_tensor(kinds, pair[place][1]) for pair in pairs)
-            }
-    return set()
+    return {pair.name for pair in _pairs(target, several) if _is_of_tensors(kinds, pair)}
+
+
+def _is_of_tensors(kinds: Kinds, pair: _Pair) -> bool:
+    if pair.is_value:
+        return isinstance(pair.several, ast.Call) and _is_by_name(pair.several)
+    return _holds_tensors(kinds, pair.several)
 
 
 def _holds_tensors(kinds: Kinds, several: ast.expr) -> bool:
     """Whether all that is gone through is tensors."""
     match several:
-        case ast.Call(func=ast.Attribute(attr=attr)) if attr in knowledge().tensors_of_modules:
-            return True
-        case ast.Call(func=ast.Attribute(attr="values", value=ast.Call() as named), args=[]):
-            return called(named) in knowledge().loading.values()
+        case ast.Call() if _tensors_of(several):
+            return not _is_by_name(several)
         case ast.Call(func=ast.Name(id="list" | "tuple"), args=[inner]):
             return _holds_tensors(kinds, inner)
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
@@ -72,7 +59,7 @@ def modules_changed(body: Sequence[ast.stmt]) -> Mapping[str, str]:
         match node:
             case ast.For(target=target, iter=several, body=steps):
                 changed = {root.partition(".")[0] for root in changed_in_place(steps)}
-                for name, each in _pairs(target, several):
+                for name, each, _ in _pairs(target, several):
                     given = _tensors_of(each) if name in changed else ""
                     found |= {name: given} if given else {}
             case ast.Call(func=ast.Attribute(value=module, attr=attr)) if attr in knowledge().loading:
@@ -81,18 +68,31 @@ def modules_changed(body: Sequence[ast.stmt]) -> Mapping[str, str]:
     return found
 
 
-def _pairs(target: ast.expr, several: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Each name of a loop's target, and what it goes through; the pairs of names and values are for the values."""
+class _Pair(NamedTuple):
+    """A name of a loop's target, and what it goes through."""
+
+    name: str
+    several: ast.expr
+    is_value: bool = False
+    """Whether that gives pairs of names and values, of which it is the value."""
+
+
+def _pairs(target: ast.expr, several: ast.expr) -> Iterator[_Pair]:
     match target, several:
         case ast.Name(id=name), _:
-            yield name, several
+            yield _Pair(name, several)
         case ast.Tuple(elts=[_, value]), ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
             yield from _pairs(value, inner)
-        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=each):
+        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=each) if len(targets) == len(each):
             for one, inner in zip(targets, each):
                 yield from _pairs(one, inner)
+        case ast.Tuple(elts=targets), ast.Tuple(elts=rows) | ast.List(elts=rows):
+            columns = [row.elts for row in rows if isinstance(row, ast.Tuple) and len(row.elts) == len(targets)]
+            if len(columns) == len(rows):
+                for one, *column in zip(targets, *columns):
+                    yield from _pairs(one, ast.Tuple(column, ast.Load()))
         case ast.Tuple(elts=[_, ast.Name(id=name)]), _:
-            yield name, several
+            yield _Pair(name, several, is_value=True)
 
 
 def _tensors_of(several: ast.expr) -> str:

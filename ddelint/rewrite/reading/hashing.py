@@ -9,7 +9,8 @@ from ddelint.rewrite.reading.caches import is_asked_in_earnest
 from ddelint.rewrite.reading.constants import value_of
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import answer_while_compiling, called
+from ddelint.rewrite.reading.names import called
+from ddelint.sources.compiling import answer_while_compiling
 
 
 def wants_value(kinds: Kinds, node: ast.expr) -> bool:

@@ -7,49 +7,32 @@ nobody has run.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ddelint.knowledge.operators import terminal_name
+from ddelint.rewrite.reading.changes_of_calls import functions_run
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import enclosing_block
 from ddelint.rewrite.reading.regions import leaves_at_its_end
-from ddelint.sources.source import SourceFile, descend
+from ddelint.sources.source import SourceFile
 
-_MOST = 20
-"""Functions that are followed."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def optional_tests(source: SourceFile, statement: ast.If, side: bool) -> Iterator[ast.expr]:
     """Those in the arms of a branch, and behind it where the arm that is not compiled leaves: what is compiled goes on
     there; with those in what is called there, as far as it stands in the file. `side`: the one that is compiled."""
     region: list[ast.stmt] = [*statement.body, *statement.orelse]
+    function = next((n for n in source.ancestors(statement) if isinstance(n, _FUNCTIONS)), None)
     if leaves_at_its_end(statement.orelse if side else statement.body):
         for inner in (statement, *source.ancestors(statement)):
-            if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if inner is function:
                 break
             if isinstance(inner, ast.stmt):
                 block = enclosing_block(source, inner)
                 region += block[block.index(inner) + 1 :]
-    for part in (*region, *_called_in(source, region)):
+    for part in (*region, *functions_run(source, function, region)):
         yield from _tests_in(part)
-
-
-def _called_in(source: SourceFile, region: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef]:
-    """The functions of the file that statements call by name or as methods of `self`, and what these call in turn."""
-    functions: dict[str, list[ast.FunctionDef]] = {}
-    for node in descend(source.tree):
-        if isinstance(node, ast.FunctionDef):
-            functions.setdefault(node.name, []).append(node)
-    known: dict[ast.FunctionDef, None] = {}
-    waiting: list[ast.AST] = [*region]
-    while waiting and len(known) < _MOST:
-        for node in ast.walk(waiting.pop(0)):
-            match node:
-                case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name)):
-                    new = [function for function in functions.get(name, ()) if function not in known]
-                    known |= dict.fromkeys(new)
-                    waiting += new
-    yield from known
 
 
 def _tests_in(part: ast.AST) -> Iterator[ast.expr]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, enclosing_block, is_pure, names_read, names_written
-from ddelint.rewrite.reading.regions import live_behind
+from ddelint.rewrite.reading.regions import is_endless, live_behind
 
 
 def surrounding_for(context: Context) -> ast.For | None:
@@ -113,9 +113,7 @@ def side_that_ends(context: Context) -> bool | None:
     """The side of the site's `if` that alone ends the `while True` around it; with the other it would not end."""
     source, branch = context.site.source, context.site.statement
     loop = next((node for node in source.ancestors(branch) if isinstance(node, (ast.For, ast.While))), None)
-    if not isinstance(branch, ast.If) or not isinstance(loop, ast.While):
-        return None
-    if not isinstance(loop.test, ast.Constant) or not loop.test.value:
+    if not isinstance(branch, ast.If) or loop is None or not is_endless(loop):
         return None
     ways = [node for statement in loop.body for node in _ends_of(statement)]
     for side, arm in ((True, branch.body), (False, branch.orelse)):

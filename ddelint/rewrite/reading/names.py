@@ -12,6 +12,8 @@ from ddelint.knowledge.operators import operators
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.sources.source import SourceFile
 
+SAME_MEMORY = "data"
+"""The attribute of a tensor that is a tensor on the same memory."""
 _ASKING_COMPILING = frozenset(("is_compiling", "is_exporting", "is_dynamo_compiling"))
 _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -290,20 +292,6 @@ def is_compiling_of(chain: str) -> bool:
 def stands_in_eager(source: SourceFile, node: ast.AST) -> bool:
     """Whether a test that asks if the program is being compiled stands around a node."""
     return any(isinstance(parent, ast.If) and asks_compiling(parent.test) for parent in source.ancestors(node))
-
-
-def answer_while_compiling(test: ast.expr) -> bool | None:
-    """How a test comes out while compiling, whatever the data is; None where that hangs on more."""
-    match test:
-        case ast.Call(func=ast.Attribute(attr="is_compiling"), args=[], keywords=[]):
-            return True
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            answer = answer_while_compiling(operand)
-            return None if answer is None else not answer
-        case ast.BoolOp(op=operator, values=values):
-            decides = isinstance(operator, ast.Or)
-            return decides if decides in map(answer_while_compiling, values) else None
-    return None
 
 
 def position(node: ast.expr | ast.stmt) -> tuple[int, int]:

@@ -164,12 +164,16 @@ def _is_total(case: ast.match_case) -> bool:
     return case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
 
 
+def is_endless(loop: ast.stmt) -> bool:
+    """Whether a loop's own test always says yes: `while True`."""
+    return isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
+
+
 def _given_by_loop(loop: ast.For | ast.While) -> set[str]:
     """Names that have a value behind a loop: each of its `break`s gives them, and its `else`."""
     bound = names_written(loop.target) if isinstance(loop, ast.For) else set()
     ends = list(_at_breaks(loop.body, bound))
-    is_endless = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
-    if not is_endless and not leaves_at_its_end(loop.orelse):
+    if not is_endless(loop) and not leaves_at_its_end(loop.orelse):
         ends.append(assigned_on_every_way(loop.orelse))
     return set[str]().union(*ends[:1]).intersection(*ends[1:])
 

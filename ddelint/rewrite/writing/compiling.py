@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import libcst as cst
 
-from ddelint.rewrite.reading.names import answer_while_compiling
 from ddelint.rewrite.writing.renaming import renamed
+from ddelint.sources.compiling import answer_while_compiling
 
 
 def settled(text: str, stand_ins: Mapping[str, str]) -> str:

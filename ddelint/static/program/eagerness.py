@@ -69,13 +69,13 @@ def reads_files(name: str) -> bool:
     return bool(words_in(name) & operators().regions["file_words"])
 
 
-def tests(name: str) -> bool:
+def is_test(name: str) -> bool:
     """Whether a function's name says that it tests what was computed: `test_outputs`."""
     return name.startswith(tuple(operators().regions["testing"]))
 
 
-def fits(name: str) -> bool:
-    """Whether a method is what scikit-learn calls so: it keeps numbers on its object, and gives that back."""
+def is_fit(name: str) -> bool:
+    """Whether a method's name is that of one of scikit-learn's that fit: it keeps numbers on its object."""
     return name in operators().regions["fitting"]
 
 

@@ -12,7 +12,7 @@ from ddelint.knowledge.operators import operators
 from ddelint.static.program.callgraph import CallGraph
 from ddelint.static.program.context import Context, Returns
 from ddelint.static.program.declared import Outline
-from ddelint.static.program.eagerness import fits, trains
+from ddelint.static.program.eagerness import is_fit, trains
 from ddelint.static.program.imports import Imports, Reached
 
 
@@ -78,7 +78,7 @@ class Project(Imports):
     def interface_calls(self, path: str, functions: Iterable[str]) -> frozenset[Reached]:
         """Likewise for functions that people import: what fits something is replaced by what it calls to do so."""
         reached = self.calls_of(path, functions)
-        fitting = {place for place in reached if fits(place[1].rpartition(".")[2])}
+        fitting = {place for place in reached if is_fit(place[1].rpartition(".")[2])}
         return (reached - fitting).union(*map(self.calls.behind, fitting))
 
     def methods_of(self, cls: Reached, name: str) -> set[Reached]:

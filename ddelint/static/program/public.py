@@ -17,7 +17,7 @@ from ddelint.knowledge.operators import operators
 from ddelint.static.program import eagerness, scan
 from ddelint.static.program.declared import ClassOutline, Outline
 from ddelint.static.program.documented import docstring_of, documented_tensors
-from ddelint.static.program.eagerness import fits, is_always_run, reads_files, tests, words_in
+from ddelint.static.program.eagerness import is_always_run, is_fit, is_test, reads_files, words_in
 from ddelint.static.program.imports import Imports
 
 _OBJECTS = frozenset({"self", "cls"})
@@ -58,9 +58,9 @@ def _public(cls: ClassOutline) -> Iterator[tuple[str, str]]:
 
 
 def _is_for_others(name: str) -> bool:
-    """Whether a function's name is public, and not that of what fits, reads files, tests, or tells how well it went."""
+    """Whether a function's name is public, and not that of what fits, reads files, tests, or tells how it went."""
     told = words_in(name) & operators().regions["eager_words"]
-    return not (name.startswith("_") or told or fits(name) or reads_files(name) or tests(name))
+    return not (name.startswith("_") or told or is_fit(name) or reads_files(name) or is_test(name))
 
 
 def _of_metric(cls: ClassOutline, reader: _Reader) -> Collection[str]:

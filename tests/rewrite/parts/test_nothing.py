@@ -153,7 +153,7 @@ def test_where_no_size_is_known_it_is_tried_last(shape: tuple[str, ...] | None, 
     [
         ("if y.numel() > 0:\n    z = z + y.max()\nreturn z", "y.numel() > 0", 1),
         ("for p in (y, z):\n    if p.sum() == 0:\n        continue\n    z = z + y.max()\nreturn z", "p.sum() == 0", 1),
-        ("return z + y.max() if y.shape[0] else z", "y.shape[0]", 1),
+        ("return z + y.max() if y.shape[0] else z", "y.shape[0]", 2),
         ("if x.sum() > 2:\n    return y\nreturn z + y.max()", "x.sum() > 2", 0),
         ("if len(y) == 0:\n    raise ValueError\nreturn z + y.max()", "len(y) == 0", 0),
     ],
