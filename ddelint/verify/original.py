@@ -302,13 +302,16 @@ class Runs:
         few = [(flag, chosen[:2]) for flag in (*flags, *given)]
         for mode, at in [*rows, *((mode, chosen) for mode in modes), *few]:
             known = len(self.references)
+            made: list[tuple[Reference, Reference]] = []
             for number, reference in enumerate(at):
                 name = mode(reference.sample).label.removeprefix(f"{reference.sample.label}, ")
                 if not self._is_left_out(name, first=not number):
+                    before = len(self.references)
                     self._add(reference.sample, mode, of=reference, twin=True)
+                    made += [(reference, added) for added in self.references[before:]]
             self._forget_if_torn_apart(known)
             if mode in given:
-                self._forget_if_of_another_form(known, at)
+                self._forget_if_of_another_form(known, made)
 
     def change_kinds(self) -> None:
         """One argument of another kind than declared, numbers at their extremes, as long as time lasts."""
@@ -375,10 +378,10 @@ class Runs:
         if any(r.sample.mode in _TORN_APART and not r.first.returned for r in added):
             del self.references[known:]
 
-    def _forget_if_of_another_form(self, known: int, at: Sequence[Reference]) -> None:
-        """Runs from `known` on say nothing where results have another shape than without the change: a tensor that
-        nobody declared is tried as a guess, and what does not fit is mostly no argument of that kind."""
-        if any(parts_in_form(before.first, after.first) for before, after in zip(at, self.references[known:])):
+    def _forget_if_of_another_form(self, known: int, made: Sequence[tuple[Reference, Reference]]) -> None:
+        """Runs from `known` on say nothing where results have another shape than those that they are `made` of: a
+        tensor that nobody declared is tried as a guess, and what does not fit is mostly no argument of that kind."""
+        if any(parts_in_form(before.first, after.first) for before, after in made):
             del self.references[known:]
 
     def call_in_a_row(self) -> None:

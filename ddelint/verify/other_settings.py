@@ -211,9 +211,12 @@ def _part_of(owner: object, name: str) -> object:
 
 
 def _may_be_set(module: torch.nn.Module, name: str) -> bool:
-    """Whether what a setting stands in is there, and is no module, of which a name that is read may be a method."""
-    within, _, _ = name.rpartition(".")
+    """Whether what a setting stands in is there, has no property in its place, and is no module, of which a name that
+    is read may be a method."""
+    within, _, last = name.rpartition(".")
     owner = _value_of(module, within) if within else module
+    if isinstance(inspect.getattr_static(type(owner), last, None), property):
+        return False
     return isinstance(owner, dict) or owner is module or bool(fields_of(owner))
 
 

@@ -171,9 +171,9 @@ def _instrumented(
         if around not in gone_through:  # the file is gone through once for each class
             gone_through.add(around)
             recorder.settings_beside |= dict(settings_beside(source, node))
-        recorder.defaults |= dict(defaults_of(source, node))
+            recorder.defaults |= dict(defaults_of(source, node))
         tests.append(node)
-        recorder.classes |= dict.fromkeys(classes_around(source, node))
+        recorder.classes |= dict.fromkeys(around)
         for name, is_tested in globals_of(source, node):
             recorder.globals[name] = is_tested or recorder.globals.get(name, False)
         statement = site.statement if site is not None else None

@@ -512,6 +512,16 @@ def test_what_is_not_there_and_has_no_default_stays() -> None:
     assert list(other_settings(Held(), {"names.least": False, "slots.empty": False})) == []
 
 
+def test_what_has_a_property_in_its_place_stays() -> None:
+    class Reading(Head):
+        @property
+        def least(self) -> float | None:
+            return None
+
+    assert list(other_settings(Reading(), {"least": False}, {"least": 0.25})) == []
+    assert list(other_settings(Head(), {"fewest": False}, {"fewest": 0.25})) != []
+
+
 def test_settings_in_dictionaries_and_their_defaults_are_read_off_the_text(tmp_path: Path) -> None:
     path = tmp_path / "model.py"
     path.write_text(
