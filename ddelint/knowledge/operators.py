@@ -63,7 +63,7 @@ class Operators(SimpleNamespace):
     """Reductions that give values and indices even without dim, which is then the last."""
     cut_to: Names
     """Sorted pairs cut to as many as an argument says."""
-    asks_of_sizes: Names
+    asks_of_sizes: Mapping[str, int]
     """Operators that ask whether a tensor is empty (or has one element), and so about sizes that depend on data."""
     asks_of_elements: Names
     """Operators that read the elements of what they are given, whatever that is."""
@@ -295,7 +295,7 @@ def _build(table: dict[str, Any]) -> Operators:
         count_first=frozenset(demands["count_first"]),
         always_pairs=frozenset(demands["always_pairs"]),
         cut_to=frozenset(demands["cut_to"]),
-        asks_of_sizes=frozenset(demands["asks_of_sizes"]),
+        asks_of_sizes=dict(demands["asks_of_sizes"]),
         asks_of_elements=frozenset(demands["asks_of_elements"]),
         keeps_dtype=frozenset(demands["keeps_dtype"]),
         side_by_side=dict(table["side_by_side"]),

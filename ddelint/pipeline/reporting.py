@@ -182,8 +182,13 @@ def _refuted(diagnostic: Diagnostic, run: Run) -> bool:
 
     if not rule(diagnostic.code).refutable:
         return False
-    rows = run.executed.get(diagnostic.span.filename)
-    return rows is not None and diagnostic.span.row in rows
+    filename, row = diagnostic.span.filename, diagnostic.span.row
+    rows = run.executed.get(filename)
+    if rows is None or row in rows:
+        return rows is not None
+    from ddelint.sources.compiling import rows_while_compiling  # most findings have been answered by now
+
+    return filename in run.sources and row in rows_while_compiling(run.sources[filename].tree, rows)
 
 
 def _apply_suppressions(findings: list[Diagnostic], run: Run) -> list[Diagnostic]:

@@ -176,3 +176,13 @@ def test_forward_is_the_other_way() -> None:
     grown = history().add([replace(1, 1, 1, "import torch\n"), replace(2, 5, 6, "22")], 1)
     assert grown.forward(Span("f.py", 3, 1, 3, 6)) == Span("f.py", 4, 1, 4, 6)
     assert grown.forward(Span("f.py", 2, 5, 2, 6)) == Span("f.py", 3, 5, 3, 7)
+
+
+def test_an_import_goes_with_the_words_that_a_later_change_had_taken_along() -> None:
+    imported = Edit(Span("f.py", 1, 1, 1, 1), "from helpers import both\n")
+    first = history().add([imported, replace(2, 5, 6, "both(2)")], 1)
+    function = Edit(Span("f.py", 2, 1, 2, 1), "def g():\n    b = both(2)\n    return b\n")
+    taken = first.add([function, replace(3, 1, 12, "b = g()")], 2)
+    left = taken.without(1)
+    assert left is not None
+    assert left.current("f.py").text == "def g():\n    b = 2\n    return b\na = 1\nb = g()\nc = 3\n"

@@ -338,3 +338,36 @@ def test_where_everything_counts_as_compiled_nothing_needs_to_say_so() -> None:
     assert not might_matter(text)
     assert might_matter(text, assume_compiled=True)
     assert [d.code for d in check(text.decode(), assume_compiled=True)] == ["DDE201"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("y = x[scores > 0]", "torch._check(y.shape[0] > 0)", "return y.logsumexp(0)"),
+        (
+            "y = x[scores > 0]",
+            "n = torch.sym_max(y.shape[0], 1)",
+            "return torch.cat([y, x.new_zeros(1, 3)])[:n].logsumexp(0)",
+        ),
+        ("y = x[scores > 0]", "torch._check(y.shape[0] >= 2)", "return torch.inner(y, y)"),
+    ],
+)
+def test_a_size_that_is_bounded_answers_what_an_operator_asks(lines: tuple[str, ...]) -> None:
+    assert "DDE304" not in codes(*lines)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("y = x[scores > 0]", "return y.logsumexp(0)"),
+        (
+            "y = x[scores > 0]",
+            "n = torch.sym_min(y.shape[0], 1)",
+            "return torch.cat([y, x.new_zeros(1, 3)])[:n].logsumexp(0)",
+        ),
+        ("y = x[scores > 0]", "torch._check(y.shape[0] >= 1)", "return torch.inner(y, y)"),
+        ("y = x[scores > 0]", "torch._check(y.shape[0] >= 9)", "return torch.take_along_dim(y, y.long(), 0)"),
+    ],
+)
+def test_a_bound_that_is_too_low_leaves_it_asking(lines: tuple[str, ...]) -> None:
+    assert "DDE304" in codes(*lines)

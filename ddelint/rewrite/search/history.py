@@ -93,20 +93,25 @@ class History:
 
     def _without(self, step: int) -> tuple[Change, ...] | Change:
         """The changes but those of `step`; the change that is in the way where there is one."""
-        changes: tuple[Change, ...] | Change
-        changes = tuple(self._handed_on(change) if change.step == step else change for change in self.changes)
-        while not isinstance(changes, Change):
-            index = next((i for i in reversed(range(len(changes))) if changes[i].step == step), None)
-            if index is None:
-                return self._reader_of_what_goes(step, changes) or changes
-            changes = _remove(changes, index)
-        return changes
+        changes = self._without_those_of(step, self.changes, imports=False)
+        if isinstance(changes, Change):
+            return changes
+        changes = tuple(_handed_on(change, changes) if change.step == step else change for change in changes)
+        changes = self._without_those_of(step, changes, imports=True)
+        return changes if isinstance(changes, Change) else self._reader_of_what_goes(step, changes) or changes
 
-    def _handed_on(self, change: Change) -> Change:
-        """An import, as one of a later step that reads what it brings; any other change as it is."""
-        names = imported_names(change.new)
-        later = next((one for one in self.changes if one.step > change.step and _reads(one, change, names)), None)
-        return change if later is None else replace(change, step=later.step)
+    @staticmethod
+    def _without_those_of(step: int, changes: tuple[Change, ...], *, imports: bool) -> tuple[Change, ...] | Change:
+        """The changes but those of `step` that are imports, or that are none; the change that is in the way."""
+        while True:
+            mine = (i for i in reversed(range(len(changes))) if changes[i].step == step)
+            index = next((i for i in mine if bool(imported_names(changes[i].new)) is imports), None)
+            if index is None:
+                return changes
+            left = _remove(changes, index)
+            if isinstance(left, Change):
+                return left
+            changes = left
 
     def _reader_of_what_goes(self, step: int, left: Sequence[Change]) -> Change | None:
         """A change among those `left` that reads what `step` has defined in its module."""
@@ -200,6 +205,13 @@ def _reads(later: Change, change: Change, names: Set[str]) -> bool:
     if not names or later.filename != change.filename:
         return False
     return bool(names & (set(_WORD.findall(later.new)) - set(_WORD.findall(later.old))))
+
+
+def _handed_on(change: Change, changes: Sequence[Change]) -> Change:
+    """An import, as one of a later step that reads what it brings, if there is one."""
+    names = imported_names(change.new)
+    later = next((one for one in changes if one.step > change.step and _reads(one, change, names)), None)
+    return change if later is None else replace(change, step=later.step)
 
 
 def _remove(changes: tuple[Change, ...], index: int) -> tuple[Change, ...] | Change:

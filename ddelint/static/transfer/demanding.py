@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ddelint.knowledge.operators import StaticPosition, operators
 from ddelint.static.domain.demands import Parts
+from ddelint.static.domain.facts import Facts
 from ddelint.static.domain.joining import each_of
 from ddelint.static.domain.values import Constant, Series, Tensor, Unbacked, Value, bare
 from ddelint.static.transfer.operator_call import OperatorCall
@@ -24,10 +25,12 @@ def demand_static(call: OperatorCall) -> None:
             if isinstance(value, Unbacked) or (isinstance(value, Tensor) and not value.literal and value.scalar):
                 call.demand("integer", value, subject=node, operator=call.name, look_into=(node,))
                 break
-    if call.name in known.asks_of_sizes and call.tensor.unbacked_dims:
-        parts: Parts = ((call.tensor_node, call.tensor),) if call.tensor_node is not None else ()
-        size = call.tensor.unbacked_dims[0]
-        call.demand("truth", size, operator=call.name, parts=parts)
+    least = known.asks_of_sizes.get(call.name)
+    if least is not None:
+        size = next((d for d in call.tensor.unbacked_dims if not least or not _is_at_least(d, least, call.facts)), None)
+        if size is not None:
+            parts: Parts = ((call.tensor_node, call.tensor),) if call.tensor_node is not None else ()
+            call.demand("truth", size, operator=call.name, parts=parts)
     if call.name in known.asks_of_elements:
         parts = ((call.every_node[0], call.everything[0]),) if call.everything and call.every_node else ()
         call.demand("integer", Tensor(), operator=call.name, parts=parts, rule="DDE206")
@@ -41,6 +44,10 @@ def demand_static(call: OperatorCall) -> None:
         _demand_integers(call, call.everything, call.every_node)
     elif call.name in known.wants_integers:
         _demand_integers(call, call.arguments, call.nodes)
+
+
+def _is_at_least(size: Unbacked, least: int, facts: Facts) -> bool:
+    return size.form is not None and facts.bounds(size.form)[0] >= least
 
 
 def _at(call: OperatorCall, entry: StaticPosition) -> Iterable[tuple[Value, ast.expr]]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ddelint.static.domain.facts import NONNEGATIVE, Facts
 from ddelint.static.domain.linear import Comparison, Linear, fresh_symbol
 from ddelint.static.domain.values import KNOWN, Constant, Known, Step, Tensor, Unbacked, Value, form_of, replace
+
+Pick = Callable[[Iterable[float]], float]
+"""`max` or `min`."""
 
 MOST_TERMS = 64
 """A number that is made of more symbols is just a number."""
@@ -84,6 +87,16 @@ class Numbers:
                 return replace(source, comparisons=unbacked[0].comparisons + unbacked[1].comparisons, form=None)
             return replace(source, comparisons=(), form=None)
         return replace(source, topic=topic, form=form, comparisons=(), offsets=source.offsets)
+
+    def extreme(self, pick: Pick, values: Sequence[Value], facts: Facts) -> Linear | None:
+        """The largest (`pick` is `max`) or the smallest of numbers, the same symbol for the same numbers."""
+        forms = tuple(form for form in map(form_of, values) if form is not None)
+        if len(forms) < len(values):
+            return None
+        form = Linear.of(self.symbols.setdefault((pick, forms), fresh_symbol()))
+        bounds = [facts.bounds(each) for each in forms]
+        facts.learn_bounds(form, (pick(low for low, _ in bounds), pick(high for _, high in bounds)))
+        return form
 
     def _combined(
         self, operator: type[ast.operator], first: Linear | None, second: Linear | None, facts: Facts

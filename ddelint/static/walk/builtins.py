@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from ddelint.knowledge.operators import operators
 from ddelint.static.domain.call import Call
-from ddelint.static.domain.facts import NONNEGATIVE
 from ddelint.static.domain.joining import alternatives, each_of
-from ddelint.static.domain.linear import Linear, fresh_symbol
 from ddelint.static.domain.state import State
 from ddelint.static.domain.values import (
     KNOWN,
@@ -32,6 +31,7 @@ from ddelint.static.domain.values import (
     replace,
     series,
 )
+from ddelint.static.transfer.numbers import Pick
 from ddelint.static.transfer.runs import element_of, listed_length
 from ddelint.static.transfer.truth import asks, decide
 from ddelint.static.walk import hints
@@ -107,7 +107,7 @@ def keeps(walker: Walker, call: Call) -> Value:
     return KNOWN if all(isinstance(value, (Constant, Known)) for value in values) else UNKNOWN
 
 
-def _extremes(walker: Walker, call: Call) -> Value:
+def _extreme(walker: Walker, call: Call, pick: Pick) -> Value:
     """`max` and `min`: of symbols they stay symbolic, of tensors they are traced."""
     values = [bare(value) for value in call.arguments]
     if len(values) == 1:
@@ -126,12 +126,7 @@ def _extremes(walker: Walker, call: Call) -> Value:
     fraction = any(isinstance(value, Constant) and type(value.value) is float for value in values)
     if fraction and source.topic == "number" and not source.loose:  # integers stay symbolic, what else is compared
         walker.record(call.node, "truth", source, parts=tuple(zip(call.node.args, values)), rule="DDE108")
-    forms = tuple(getattr(value, "form", None) for value in values)
-    form = None
-    if None not in forms and len(call.arguments) > 1:
-        form = Linear.of(walker.numbers.symbols.setdefault((ast.dump(call.node.func), forms), fresh_symbol()))
-        if all(call.state.facts.bounds(each)[0] >= 0 for each in forms if each is not None):
-            call.state.facts.learn_bounds(form, NONNEGATIVE)
+    form = walker.numbers.extreme(pick, values, call.state.facts) if len(call.arguments) > 1 else None
     return replace(source, form=form, comparisons=())
 
 
@@ -318,7 +313,8 @@ BUILTINS: Mapping[str, Builtin] = {
     "length": _length,
     "count_up": _range,
     "keeps": keeps,
-    "extremes": _extremes,
+    "largest": partial(_extreme, pick=max),
+    "smallest": partial(_extreme, pick=min),
     "asks_all": _asks_all,
     "compares": compares,
     "text": text_of_values,

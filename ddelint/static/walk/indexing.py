@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import math
+from collections.abc import Sequence
 
 from ddelint.knowledge.operators import operators, terminal_name
+from ddelint.static.domain.facts import Facts
 from ddelint.static.domain.linear import Linear, fresh_symbol
 from ddelint.static.domain.masks import named_a_mask
 from ddelint.static.domain.state import State
@@ -20,6 +23,7 @@ from ddelint.static.domain.values import (
     Unbacked,
     Value,
     bare,
+    form_of,
     replace,
 )
 from ddelint.static.transfer.elementwise import broadcast
@@ -173,7 +177,10 @@ def _slice_size(
     ]
     kept += asking
     if asking:
-        return walker.numbers.new_size(node, state.facts, Step(node, operators().says["slice"], None))
+        left = walker.numbers.new_size(node, state.facts, Step(node, operators().says["slice"], None))
+        if list(bounds) == ["upper"]:
+            _learn_least(left, [bounds["upper"], size], state.facts)
+        return left
     lower, upper, step = bounds.get("lower"), bounds.get("upper"), bounds.get("step")
     if upper is None and step is None and (lower is None or lower in (NONE, Constant(0))):
         return size
@@ -191,6 +198,14 @@ def _slice_size(
             trail=size.trail,
         )
     return walker.numbers.new_size(size.birth, state.facts, size.trail)
+
+
+def _learn_least(left: Unbacked, ends: Sequence[Value], facts: Facts) -> None:
+    """The first rows of a tensor are as many as the bound says, or as there are."""
+    forms = [form for form in map(form_of, ends) if form is not None]
+    least = min((facts.bounds(form)[0] for form in forms), default=0)
+    if len(forms) == len(ends) and left.form is not None and least > 0:
+        facts.learn_bounds(left.form, (least, math.inf))
 
 
 def _integer(value: Value | None) -> int | None:

@@ -19,9 +19,11 @@ from ddelint.rewrite.parts.outlining.results import is_floating, read_results
 from ddelint.rewrite.reading.around import headers
 from ddelint.rewrite.reading.bindings import type_behind
 from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.managers import library
 from ddelint.rewrite.reading.names import draws_random, enclosing_block, names_read, names_written
 from ddelint.rewrite.reading.regions import leaves_a_loop, may_alias
 from ddelint.rewrite.writing.rewrites import Rewrite
+from ddelint.sources.source import SourceFile
 
 _MOST_STATEMENTS = 40
 """Statements of one block that a region may span."""
@@ -159,7 +161,7 @@ def _of_expression(context: Context, node: ast.expr) -> Region:
     match context.site.source.parents.get(node):
         case ast.Assign(targets=[ast.Name(id=name)]):
             region.results = [_with_history(region, region.results[0], context.type_of(name))]
-    return _settled(region)
+    return _settled(region, context)
 
 
 def _of_statements(context: Context, attempt: Attempt, way: Way) -> Region:
@@ -192,7 +194,7 @@ def _of_statements(context: Context, attempt: Attempt, way: Way) -> Region:
             continue
         facts = [_fact_behind(context, region, result) for result in region.results]
         region.results = [_with_history(region, result, fact) for result, fact in zip(region.results, facts)]
-        return _settled(region)
+        return _settled(region, context)
     raise NotOutlined("too many statements")
 
 
@@ -210,21 +212,28 @@ def _with_history(region: Region, result: Result, fact: TypeFact | None) -> Resu
     return replace(result, form=replace(result.form, floating=False)) if has_none else result
 
 
-def _settled(region: Region) -> Region:
+def _settled(region: Region, context: Context) -> Region:
     """The region once its operands and results are known. Raises NotOutlined where it draws others in the backward."""
     draws = any(draws_random(statement) for statement in region.body)
     if region.typed and draws and region.differentiable:
         raise NotOutlined("it draws random numbers, and its gradient would draw others")
-    region.random = draws or any(map(_calls_helpers, region.body))
+    region.random = draws or any(_calls_helpers(statement, context.site.source) for statement in region.body)
     return region
 
 
-def _calls_helpers(statement: ast.stmt) -> bool:
-    """Whether it calls a function that is not shown, and may draw numbers: a helper's, or NumPy's own."""
+def _calls_helpers(statement: ast.stmt, source: SourceFile) -> bool:
+    """Whether it calls a function that is not shown, and may draw numbers: a helper's, or NumPy's own.
+
+    What the file takes from torch is known by its name (see `draws_random`).
+    """
     return any(
         isinstance(node, ast.Call)
         and (
-            (isinstance(node.func, ast.Name) and not hasattr(builtins, node.func.id))
+            (
+                isinstance(node.func, ast.Name)
+                and not hasattr(builtins, node.func.id)
+                and library(node.func, source) != "torch"
+            )
             or (isinstance(node.func, ast.Attribute) and "random" in ast.unparse(node.func.value).split("."))
         )
         for node in ast.walk(statement)
