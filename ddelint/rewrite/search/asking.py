@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ddelint.nouns.diagnostics import STILL_ASKS, TIME_IS_OVER, Diagnostic, Question, Refusal, TypeFact
+from ddelint.nouns.diagnostics import STILL_ASKS, TIME_IS_OVER, Diagnostic, Question, Refusal, Span, TypeFact
 from ddelint.nouns.protocol import LOWERING, Compilation, TraceResult
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.moves import load_moves
@@ -399,7 +399,8 @@ class Asking:
         for new, new_key in zip(asking, now):
             if new_key not in known and new.kind == "fake":
                 return f"the fake kernel disagrees with the real one: {new.detail}"
-            if new_key not in known and any(span.contains(new.span) for span in touched):
+            inside = any(span.contains(new.span) for span in touched)
+            if new_key not in known and (inside or _asks_around(state, history, question, new, touched)):
                 # what stood there before asks for its gradient alone: a question of its own, now that it is reached
                 moved_along = new.joint and new.expression in state.history.current(new.span.filename).text
                 other = any(new_key.place == one.place != key.place for one in known)  # its turn comes, in new words
@@ -421,3 +422,10 @@ class Asking:
                 if any(span.contains(left.span) for span in touched):
                     return f"{result.target} does not take the rewritten code: {left.detail or left.expression}"
         return ""
+
+
+def _asks_around(state: State, history: History, question: Question, new: Question, touched: Sequence[Span]) -> bool:
+    """Whether what was asked is asked of an expression around it, of which little was written: `~` for `not`."""
+    if new.kind != question.kind or not any(new.span.contains(span) for span in touched):
+        return False
+    return history.home(new.span).contains(state.history.home(question.span))
