@@ -428,4 +428,5 @@ def _asks_around(state: State, history: History, question: Question, new: Questi
     """Whether what was asked is asked of an expression around it, of which little was written: `~` for `not`."""
     if new.kind != question.kind or not any(new.span.contains(span) for span in touched):
         return False
-    return history.home(new.span).contains(state.history.home(question.span))
+    now, before = history.home(new.span), state.history.home(question.span)
+    return now != before and now.contains(before)
