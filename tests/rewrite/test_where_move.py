@@ -903,3 +903,38 @@ def test_a_bound_that_lets_nan_through_is_one_of_two_ways_to_keep_a_divisor_from
     chosen = next(number for number, one in enumerate(found) if "peak, dtype=torch.float64), 1.0).item()" in one)
     unprotected = next(number for number, one in enumerate(found) if "x / peak, x)" in one)
     assert bounded < chosen < unprotected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    s = x.max().item()\n    d = 1.0 / s if s > 2.0 else 0.5\n    return x * d\n",
+        "    s = x.max().item()\n    return x * (s if s > 2.0 else 0.1)\n",
+        "    s = x.max().item()\n    d = 0.1\n    if s > 2.0:\n        d = s * 0.1\n    return x * d\n",
+        "    s = x.max().item()\n    if s > 2.0:\n        d = s\n    else:\n        d = 0.3\n    return x * d\n",
+    ],
+)
+def test_of_two_floats_one_that_is_a_float_and_one_that_is_a_tensor_are_offered(body: str) -> None:
+    import torch
+
+    text = f"import torch\n\n\ndef fn(x):\n{body}"
+    facts = {"x": TENSOR, "s": TypeFact("symfloat"), "d": TypeFact("float")}
+    found = rewritten("where_merge", context_of(text, "s > 2.0", facts))
+    programs = {one: load(one) for one in found if "is_compiling" not in one}
+    exact = [
+        one
+        for one, function in programs.items()
+        if all(torch.equal(function(x), load(text)(x)) for x in torch.tensor([[0.7, 1.1], [0.3, 3.3]]).double())
+    ]
+    assert any("dtype=torch.float64)," in one and ").item()" in one for one in exact)
+    assert any(one not in exact for one in programs)
+
+
+def test_a_float_and_an_integer_make_no_float() -> None:
+    body = "    s = x.max().item()\n    return x * (s if s > 2.0 else 1)\n"
+    found = rewritten(
+        "where_merge",
+        context_of(f"import torch\n\n\ndef fn(x):\n{body}", "s > 2.0", {"x": TENSOR, "s": TypeFact("symfloat")}),
+    )
+    assert found
+    assert not any(".item()" in one.split("return")[1] for one in found)

@@ -67,7 +67,9 @@ def where_merge(context: Context) -> Iterator[Rewrite]:
 def _branch(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewrite]:
     kinds, counted = Kinds(context), names_written(*statement.body, *statement.orelse)
     stays = any(number_kind(kinds, ast.Name(name)) == "int" and is_wanted_as_number(kinds, name) for name in counted)
-    protections = list(ways_to_protect(context, *statement.body, *statement.orelse))
+    block = enclosing_block(context.site.source, statement)
+    behind = block[block.index(statement) + 1 :] if has_return(statement) else []
+    protections = list(ways_to_protect(context, *statement.body, *statement.orelse, *behind))
     for numbers, way, in_place in itertools.product((stays, not stays), protections, (True, False)):
         merge = Merge(
             context,
@@ -79,6 +81,7 @@ def _branch(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewr
             numbers=numbers,
             bounded=way.bounded,
             again=way.again,
+            few=way.few,
         )
         with suppress(NotMergeable, NotAPredicate, ValueError):
             if not has_return(statement):
@@ -258,7 +261,8 @@ def _harmless_between(merge: Merge, between: Sequence[ast.stmt], test: Expr) -> 
     """What is computed behind an early return and now always, kept harmless where the program has returned before."""
     if not merge.safe or any(map(has_return, between)):
         return {}
-    values = [node.value for each in between for node in own_statements(each) if isinstance(node, ast.Assign)]
+    kept = (ast.Assign, ast.AugAssign, ast.Expr)
+    values = [node.value for each in between for node in own_statements(each) if isinstance(node, kept)]
     found = {value: merge.harmless(value, test, taken=False) for value in values}
     return {value: new for value, new in found.items() if new is not None}
 

@@ -9,11 +9,12 @@ import ast
 from dataclasses import dataclass, field
 
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.applied import applied
 from ddelint.rewrite.parts.nothing import spread_of_two
 from ddelint.rewrite.reading.around import is_read, number_kind
 from ddelint.rewrite.reading.computed_before import computed_before
 from ddelint.rewrite.reading.divisors import counts_something, is_above_zero, least_said
-from ddelint.rewrite.reading.kinds import Kind, Kinds, is_torch
+from ddelint.rewrite.reading.kinds import Kind, Kinds, definition, is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
 from ddelint.rewrite.writing.rewrites import Expr, Part
@@ -25,15 +26,23 @@ INTEGERS = "torch.where({}, {}, {}).item()"
 
 
 def harmless(
-    context: Context, node: ast.expr, test: Expr, taken: bool, *, bounded: bool = True, again: bool = False
+    context: Context,
+    node: ast.expr,
+    test: Expr,
+    taken: bool,
+    *,
+    bounded: bool = True,
+    again: bool = False,
+    few: bool = False,
 ) -> Expr | None:
     """An arm that is computed where it isn't chosen, too; None where it has nothing to protect.
 
     `test` is the choice's condition as built; the arm is chosen where it is true (`taken`) or false. `bounded`: a float
     is kept from zero by the bound that the test says it has, which is short, and lets NaN through. `again`: what has a
-    name from before is computed again of what is harmless, for a gradient of zero is NaN behind a root of zero.
+    name from before is computed again of what is harmless, for a gradient of zero is NaN behind a root of zero. `few`:
+    so are averages of nothing, and what has no value of one.
     """
-    arm = _Arm(context, test, taken, bounded, again)
+    arm = _Arm(context, test, taken, bounded, again, few)
     arm.visit(node)
     return context.write.replaced(node, arm.changes) if arm.changes else None
 
@@ -52,6 +61,40 @@ def may_harm(context: Context, node: ast.AST) -> bool:
     return any(called(n) in unsafe if isinstance(n, ast.Call) else isinstance(n, ast.Div) for n in ast.walk(value))
 
 
+def reduces_few(context: Context, node: ast.AST) -> bool:
+    """Whether a reduction has no value of as few rows as there may be: an average of nothing, what spreads of one."""
+    match node:
+        case ast.Call():
+            return called(node) in knowledge().spreads or _averages_few(Kinds(context), node)
+    return False
+
+
+def _averages_few(kinds: Kinds, node: ast.Call) -> bool:
+    """Whether a call averages what is counted at run time, of which there may be nothing."""
+    if called(node) not in knowledge().averages:
+        return False
+    call = applied(node)
+    if call is None or ast.unparse(call.named.get("reduction", ast.Constant("mean"))) != "'mean'":
+        return False
+    return any(isinstance(inner, ast.expr) and _is_of_run_time(kinds, inner) for inner in ast.walk(call.tensor))
+
+
+def _is_of_run_time(kinds: Kinds, node: ast.expr) -> bool:
+    """Whether a tensor has as many rows as data says."""
+    match node:
+        case ast.Subscript(slice=ast.Constant() | ast.Slice() | ast.Tuple()):
+            return False
+        case ast.Subscript(slice=index):
+            return kinds.dtype(index) == "bool" or _is_of_run_time(kinds, index)
+        case ast.Name() | ast.Attribute():
+            shape = kinds.shape(node)
+            if shape is not None:
+                return not all(size.isdecimal() for size in shape)
+            said = definition(kinds.context, node.id) if isinstance(node, ast.Name) else None
+            return isinstance(said, ast.Subscript) and _is_of_run_time(kinds, said)
+    return False
+
+
 @dataclass
 class _Arm:
     context: Context
@@ -59,6 +102,7 @@ class _Arm:
     taken: bool
     bounded: bool
     again: bool
+    few: bool
     changes: dict[ast.AST, Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -92,7 +136,13 @@ class _Arm:
                 if operand is not None:
                     self.changes[operand] = self._filled(operand, unsafe[called(node)])
                     return
-            case ast.Call() if self.again and (spread := spread_of_two(self.context, node)) is not None:
+            case ast.Call() if self.few and _averages_few(self.kinds, node):
+                inner = _Arm(self.context, self.test, self.taken, self.bounded, self.again, self.few)
+                for child in ast.iter_child_nodes(node):
+                    inner.visit(child)
+                self.changes[node] = self._filled(self.write.replaced(node, inner.changes), 0)
+                return
+            case ast.Call() if (self.again or self.few) and (spread := spread_of_two(self.context, node)) is not None:
                 self.changes |= spread
                 return
             case ast.Name(ctx=ast.Load()) if (again := self._again(node)) is not None:

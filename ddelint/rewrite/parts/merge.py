@@ -23,6 +23,8 @@ from ddelint.sources.buffers import is_buffer
 
 _LONG_TEST = 40
 """Characters of a test from which it gets a name of its own."""
+_CHOSEN = {"int": INTEGERS, "float": FLOATS}
+"""A Python number for each of two such."""
 _TAKING = {"copy_": "{target}.copy_({value})", "append": "{target}.append({value})"}
 
 
@@ -99,13 +101,17 @@ class Merge:
     """Whether a form is wanted in which eager keeps its branch, and with it what an arm says."""
 
     numbers: bool = False
-    """Whether a name that either arm gives an integer keeps one: what reads it may want no tensor."""
+    """Whether a name that both arms give an integer or a float keeps one: what reads it may want no tensor, and one of
+    the default dtype holds less than a float does."""
 
     bounded: bool = True
     """Whether a bound that the test says is enough to keep a float that divides from zero (see `harmless`)."""
 
     again: bool = False
     """Whether what the arms read from before is computed again of what is harmless (see `harmless`)."""
+
+    few: bool = False
+    """Whether a reduction of few rows is kept from having no value (see `harmless`)."""
 
     def __post_init__(self) -> None:
         self.source, self.write = self.context.site.source, self.context.write
@@ -147,7 +153,7 @@ class Merge:
 
     def harmless(self, node: ast.expr, test: Expr, taken: bool) -> Expr | None:
         """What stands for an arm that is computed where it isn't chosen, too."""
-        return harmless(self.context, node, test, taken, bounded=self.bounded, again=self.again)
+        return harmless(self.context, node, test, taken, bounded=self.bounded, again=self.again, few=self.few)
 
     def truths(self, names: Mapping[str, str]) -> Truths:
         """Builds tests in which `names` are called otherwise."""
@@ -277,9 +283,9 @@ class Merge:
         kinds, then, otherwise = Kinds(self.context), choice.then.node, choice.otherwise.node
         held = number_kind(kinds, choice.target.node) if choice.target.is_name else ""
         given = {number_kind(kinds, node) if node is not None else held for node in (then, otherwise)}
-        if not self.numbers or held != "int" or given != {"int"}:
+        if not self.numbers or held not in _CHOSEN or given != {held}:
             return self.choose(test, choice.then, choice.otherwise)
-        return self.write.expr(INTEGERS, test, *self._both(test, choice.then, choice.otherwise))
+        return self.write.expr(_CHOSEN[held], test, *self._both(test, choice.then, choice.otherwise))
 
     def _assignment(self, choice: _Choice, value: Expr) -> Statements:
         target, operator = choice.target, choice.then.operator

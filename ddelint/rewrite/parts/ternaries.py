@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.checks import Checks, Inexpressible
-from ddelint.rewrite.parts.harmless import FLOATS, harmless, may_harm
+from ddelint.rewrite.parts.harmless import FLOATS, harmless, may_harm, reduces_few
 from ddelint.rewrite.parts.merge import device_of
 from ddelint.rewrite.parts.pieces import chosen_piece
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
@@ -34,11 +34,12 @@ class Protection:
     safe: bool = True
     bounded: bool = True
     again: bool = False
+    few: bool = False
 
 
 def ways_to_protect(context: Context, *arms: ast.AST) -> Iterator[Protection]:
     """By a bound that the test says of a float and without, where it compares one; of what the arms read from before,
-    where they read such; not at all."""
+    where they read such; of reductions of few rows, where there are any; not at all."""
     test, kinds = context.site.decision, Kinds(context)
     nodes = ast.walk(test) if test is not None else ()
     compared = [side for node in nodes if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)]
@@ -46,7 +47,10 @@ def ways_to_protect(context: Context, *arms: ast.AST) -> Iterator[Protection]:
     yield Protection()
     if is_of_floats:
         yield Protection(bounded=False)
-    if any(may_harm(context, node) for arm in arms for node in ast.walk(arm)):
+    inside = [node for arm in arms for node in ast.walk(arm)]
+    if any(reduces_few(context, node) for node in inside):
+        yield Protection(few=True)
+    if any(may_harm(context, node) for node in inside):
         yield Protection(again=True)
     yield Protection(safe=False)
 
@@ -76,13 +80,15 @@ def merged_ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
             yield chosen_by(test, {choice: piece})
         for way in ways_to_protect(context, *arms):
             kept = [
-                harmless(context, arm, built, arm is choice.body, bounded=way.bounded, again=way.again)
+                harmless(context, arm, built, arm is choice.body, bounded=way.bounded, again=way.again, few=way.few)
                 if way.safe
                 else None
                 for arm in arms
             ]
             values = [arm if protected is None else protected for arm, protected in zip(arms, kept)]
             yield chosen_by(test, {choice: write.expr("torch.where({}, {}, {})", built, *values)})
+            if numbers != {float} and {number_kind(Kinds(context), arm) for arm in arms} == {"float"}:
+                yield chosen_by(test, {choice: write.expr(FLOATS, built, *values)})
 
 
 def _nested_numbers(context: Context, choice: ast.IfExp, assumed: bool) -> Iterator[Rewrite]:

@@ -116,6 +116,7 @@ class Knowledge:
     numbers: frozenset[str]
     extremes: Mapping[str, str]
     spreads: frozenset[str]
+    averages: frozenset[str]
     sized: frozenset[str]
     shaped: frozenset[str]
     distinct: frozenset[str]
