@@ -9,6 +9,7 @@ from ddelint.knowledge.cache import Content
 from ddelint.nouns.readings import Reading
 from ddelint.pipeline.caches import Caches
 from ddelint.pipeline.gathering import Run, asked
+from ddelint.static.program.kept_away import AWAY
 
 if TYPE_CHECKING:  # what reads is loaded where something must be read
     from ddelint.pipeline.readers import Answer
@@ -88,12 +89,16 @@ def _surveyed(
 
 
 def _compiled(reaches: Mapping[str, Reaches]) -> dict[str, tuple[str, ...]]:
-    """The functions of each file that are compiled because of other files, as far as the files are known."""
+    """The functions of each file that are compiled because of other files, as far as the files are known.
+
+    With them, marked, those that are called by what a compiler is kept away from.
+    """
     edges: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for path, reached in reaches.items():
         for own, file, function in reached:
-            edges.setdefault((path, own), []).append((file, function))
-    waiting = [place for (_, own), places in edges.items() if not own for place in places]
+            mark = AWAY if own.startswith(AWAY) else ""
+            edges.setdefault((path, own), []).append((file, f"{mark}{function}"))
+    waiting = [place for (_, own), places in edges.items() if own in ("", AWAY) for place in places]
     seen: set[tuple[str, str]] = set()
     while waiting:
         place = waiting.pop()

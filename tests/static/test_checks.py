@@ -371,3 +371,22 @@ def test_a_size_that_is_bounded_answers_what_an_operator_asks(lines: tuple[str, 
 )
 def test_a_bound_that_is_too_low_leaves_it_asking(lines: tuple[str, ...]) -> None:
     assert "DDE304" in codes(*lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "expressions"),
+    [
+        ("n = int(math.ceil(float(scores.max().item())))", ["float(scores.max().item())"]),
+        ("n = int(math.ceil(math.log2(1 + scores.max().item())))", ["math.log2(1 + scores.max().item())"]),
+        ("n = int(float(scores.max()))", ["float(scores.max())"]),
+        ("n = int(scores.max().item())", ["int(scores.max().item())"]),
+        ("n = int(scores.max().item()) + int(x.max().item())", ["int(scores.max().item())", "int(x.max().item())"]),
+        (
+            "n = int(x.max().item() + math.log2(scores.max().item()))",
+            ["int(x.max().item() + math.log2(scores.max().item()))", "math.log2(scores.max().item())"],
+        ),
+    ],
+)
+def test_of_what_a_conversion_answers_no_other_one_asks(line: str, expressions: list[str]) -> None:
+    found = check(f"import math\n{body(line, 'return x.new_zeros(n)')}")
+    assert [d.expression for d in found if d.code == "DDE201"] == expressions

@@ -528,3 +528,47 @@ def test_functions_that_give_records_of_tensors(tmp_path: Path, kind: str, found
     way = "from .records import *\nfrom typing import Optional\n"
     files = {"records.py": RECORDS, "ops.py": function(f"def clean(x: Tensor) -> {kind}:", before=way)}
     assert len(rows(tmp_path, files)) == found
+
+
+PREPARES = """import torch
+from torch import Tensor, nn
+
+class Layer(nn.Module):
+    def __init__(self, weight):
+        super().__init__()
+        {constructor}
+
+    def rounded(self, x: Tensor) -> Tensor:
+        if (x > 0).any():
+            x = x + 1
+        return x
+
+    def quantize(self):
+        {quantize}
+
+    def other(self, x):
+        {other}
+
+    def forward(self, x):
+        return {forward}
+"""
+
+
+@pytest.mark.parametrize(
+    ("constructor", "quantize", "other", "forward", "found"),
+    [
+        ("pass", "pass", "pass", "x", 1),
+        ("self.w = self.rounded(weight)", "pass", "pass", "x", 0),
+        ("pass", "self.w = nn.Parameter(self.rounded(self.w))", "pass", "x", 0),
+        ("pass", "if True:\n            self.w = torch.nn.Parameter(self.rounded(self.w))", "pass", "x", 0),
+        ("self.w = self.rounded(weight)", "self.w = nn.Parameter(self.rounded(self.w))", "pass", "x", 0),
+        ("self.w = self.rounded(weight)", "pass", "return self.rounded(x)", "x", 1),
+        ("self.w = self.rounded(weight)", "pass", "pass", "self.rounded(x)", 1),
+        ("self.step = self.rounded", "pass", "pass", "self.step(x)", 1),
+    ],
+)
+def test_methods_that_only_make_a_module_ready(
+    tmp_path: Path, constructor: str, quantize: str, other: str, forward: str, found: int
+) -> None:
+    text = PREPARES.format(constructor=constructor, quantize=quantize, other=other, forward=forward)
+    assert len(rows(tmp_path, {"ops.py": text})) == found

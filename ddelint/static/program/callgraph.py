@@ -20,6 +20,7 @@ from ddelint.static.program.eagerness import is_test, reads_files, trains
 from ddelint.static.program.held import Calls, Held
 from ddelint.static.program.imports import Imports, Reached
 from ddelint.static.program.inheritance import Inheritance
+from ddelint.static.program.kept_away import kept_away
 
 CALLED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*+)\(")
 """A call of what goes by a (dotted) name."""
@@ -55,6 +56,8 @@ class CallGraph:
         """By function, with the digest of the file that it was read in."""
         self._by_itself: dict[Reached, tuple[str, bool]] = {}
         """Likewise, whether its own text asks, or gives a mask."""
+        self._away: dict[str, tuple[str, frozenset[str]]] = {}
+        """By file, with its digest."""
         self._drawing = Drawing()
         self._inheritance = Inheritance(project)
         self._held = Held(project, self._inheritance)
@@ -72,6 +75,39 @@ class CallGraph:
     def of_functions(self, path: str, functions: Iterable[str]) -> tuple[set[str], set[Reached]]:
         """What these functions (`fn`, `Class.method`) of a file reach: see `_walk`."""
         return self._walk(path, [_spot(path, function) for function in functions])
+
+    def kept_away(self, path: str) -> frozenset[str]:
+        """The functions of a file that a compiler is kept away from."""
+        outline = self._project.outline(path)
+        if outline is None:
+            return frozenset()
+        known = self._away.get(path)
+        if known is None or known[0] != outline.digest:
+            known = self._away[path] = outline.digest, kept_away(outline)
+        return known[1]
+
+    def behind_away(self, path: str, functions: Iterable[str]) -> tuple[set[str], set[Reached]]:
+        """The functions of the file, and of others, that these call though a compiler is kept away from them.
+
+        Where that is what an autograd function's `apply` runs, its gradient is among them.
+        """
+        within: set[Reached] = set()
+        spots = [_spot(path, function) for function in functions]
+        _, others = self._walk(path, spots, within)
+        while gradients := self._gradients(path, within) - within:
+            others |= self._walk(path, [_spot(path, function) for _, function in gradients], within)[1]
+        return {name for file, name in within if file == path}, others
+
+    def _gradients(self, path: str, within: Iterable[Reached]) -> set[Reached]:
+        """The methods beside the `forward`s among these functions that autograd calls."""
+        outline, known = self._project.outline(path), operators().regions
+        owners = {name.partition(".")[0] for file, name in within if file == path and "." in name}
+        return {
+            (path, f"{owner}.{method}")
+            for owner in owners
+            if outline is not None and owner in outline.classes
+            for method in known["autograd_gradients"] & outline.classes[owner].methods.keys()
+        }
 
     def behind(self, place: Reached) -> frozenset[Reached]:
         """What a function calls by itself: functions, and methods of its own object."""
@@ -125,10 +161,13 @@ class CallGraph:
             known = self._by_itself[place] = digest, asks
         return known[1] or any(self._asks(further) for further in self._calls_of(place).places)
 
-    def _walk(self, path: str, waiting: list[_Spot]) -> tuple[set[str], set[Reached]]:
+    def _walk(
+        self, path: str, waiting: list[_Spot], within: set[Reached] | None = None
+    ) -> tuple[set[str], set[Reached]]:
         """The methods of `path` that something in another file calls, and the functions of other files that are called.
 
-        What leads nowhere is left out: it neither may ask, nor calls anything of the project.
+        What leads nowhere is left out: it neither may ask, nor calls anything of the project. So is what a compiler is
+        kept away from, unless it begins with that: then `within` is given, and takes all that is gone through.
         """
         mine: set[str] = set()
         others: set[Reached] = set()
@@ -141,6 +180,10 @@ class CallGraph:
             place = self._place(path, spot)
             if place is None:
                 continue
+            if within is None and self._is_away(place):
+                continue
+            if within is not None:
+                within.add(place)
             file, qualified = place
             calls = self._calls_of(place)
             entry = spot.name in operators().regions["entry_methods"]
@@ -172,9 +215,12 @@ class CallGraph:
         owner = (place[0], place[1].partition(".")[0])
         return owner != spot.caller and all(owner != ancestor for ancestor, _ in self._inheritance.chain(spot.caller))
 
+    def _is_away(self, place: Reached) -> bool:
+        return place[1] in self.kept_away(place[0])
+
     def _leads_somewhere(self, place: Reached) -> bool:
         name = place[1].rpartition(".")[2]
-        if reads_files(name) or is_test(name):
+        if reads_files(name) or is_test(name) or self._is_away(place):
             return False
         calls = self._calls_of(place)
         return bool(calls.places or calls.own or calls.held or calls.parents) or self._asks(place)

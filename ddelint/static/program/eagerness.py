@@ -32,6 +32,11 @@ def trains(text: str) -> bool:
     return _always(_training(), text)
 
 
+def makes_parameters(text: str) -> bool:
+    """Whether a function makes parameters: it prepares a module."""
+    return _holds(_preparing(), text)
+
+
 def is_always_run(text: str, place: int) -> bool:
     """Whether all that asks in a text leads to a place of it: no `if` is around that, and nothing returns before."""
     before = text[:place]
@@ -91,6 +96,11 @@ def _holds(patterns: Patterns, text: str) -> bool:
 @extensions.remembered
 def _eager() -> Patterns:
     return _patterns("eager_text")
+
+
+@extensions.remembered
+def _preparing() -> Patterns:
+    return _patterns("preparing_text")
 
 
 @extensions.remembered

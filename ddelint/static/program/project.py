@@ -75,6 +75,14 @@ class Project(Imports):
             return frozenset()
         return frozenset(self.calls.of_functions(path, functions)[1])
 
+    def away_calls(self, path: str, functions: Iterable[str]) -> tuple[frozenset[str], frozenset[Reached]]:
+        """What functions of a file that a compiler is kept away from call, in the file and in others."""
+        functions = list(functions)
+        if not functions:
+            return frozenset(), frozenset()
+        own, others = self.calls.behind_away(path, functions)
+        return frozenset(own), frozenset(others)
+
     def interface_calls(self, path: str, functions: Iterable[str]) -> frozenset[Reached]:
         """Likewise for functions that people import: what fits something is replaced by what it calls to do so."""
         reached = self.calls_of(path, functions)

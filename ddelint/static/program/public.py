@@ -43,7 +43,8 @@ def public_functions(path: str, outline: Outline, project: Imports | None) -> fr
     found = {name for name in texts if _is_for_others(name) and reader.is_of_tensors(texts[name])}
     for owner, cls in outline.classes.items():
         if not owner.startswith("_") and cls.bases and _is_interface(path, owner, cls.bases, project):
-            found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, records=True)}
+            of_tensors = (name for name, text in _public(cls) if reader.is_of_tensors(text, records=True))
+            found |= {f"{owner}.{name}" for name in of_tensors if not _prepares(cls, name)}
         elif not owner.startswith("_"):
             found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, static=True)}
         if cls.bases or not owner.startswith("_"):
@@ -55,6 +56,18 @@ def _public(cls: ClassOutline) -> Iterator[tuple[str, str]]:
     """The public methods of a class, each with its text, but for those that are compiled in any case."""
     entries = operators().regions["entry_methods"]
     return ((name, text) for name, text in cls.methods.items() if _is_for_others(name) and name not in entries)
+
+
+def _prepares(cls: ClassOutline, name: str) -> bool:
+    """Whether a method is there for those of its class that make parameters, as constructors do: all that call it."""
+    used = re.compile(rf"\bself\.{name}\b")
+    users = [method for method, text in cls.methods.items() if method != name and used.search(text)]
+    known = operators().regions
+    return bool(users) and all(
+        user in known["constructors"]
+        or (user not in known["entry_methods"] and eagerness.makes_parameters(cls.methods[user]))
+        for user in users
+    )
 
 
 def _is_for_others(name: str) -> bool:

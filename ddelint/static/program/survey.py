@@ -13,6 +13,7 @@ from ddelint.knowledge.operators import operators
 from ddelint.sources.parsing import TOO_DEEP
 from ddelint.sources.source import SourceError, SourceFile, TooDeepError
 from ddelint.static.program.declared import Outline
+from ddelint.static.program.kept_away import AWAY, split
 from ddelint.static.program.named import compiled_by_name, given_as_entries
 from ddelint.static.program.public import in_package, public_functions
 from ddelint.static.program.scan import holds_comments, may_be_compiled, may_read, tests_one_of
@@ -52,6 +53,8 @@ class Survey:
     """Its functions that count as compiled by a configuration, or as public."""
     roots: frozenset[str] = frozenset()
     """Those that other files compile."""
+    away: frozenset[str] = frozenset()
+    """Those that functions of other files call which a compiler is kept away from."""
     compiles: bool = True
     """Whether its text may hold a call or a decorator that says what is compiled."""
     context: Context | None = None
@@ -61,7 +64,11 @@ class Survey:
     handed: frozenset[Reached] = frozenset()
     """Those that it hands to a compiler, and that these call."""
     further: frozenset[tuple[str, str, str]] = frozenset()
-    """Its function that others compile, and a function of another file that this one calls."""
+    """Its function that others compile, and a function of another file that this one calls.
+
+    Before the first stands `AWAY` where a compiler is kept away from what calls it, and no more than that where it is
+    kept away from a function of this file.
+    """
     consulted: Mapping[str, str | None] = field(default_factory=dict)
     """Other files that this rests on, by name, with their digests; None: it rests on there being none."""
 
@@ -91,8 +98,11 @@ def survey(
         project.hand(filename, data)
     unchanged = before is not None and before.digest == digest_of(data)
     old = before if before is not None and unchanged else _alone(filename, data, asked, project)
-    found = replace(old, roots=frozenset(roots))
+    compiled, away = split(roots)
+    found = replace(old, roots=compiled, away=away)
     if project is not None:
+        if old.context is None or away != old.away:
+            found = _without_away(filename, project, found)
         found = _among(filename, data, project, found, found.roots - old.roots)
         others = {path: digest for path, digest in project.consulted.items() if path != filename}
         found = replace(found, consulted={**found.consulted, **others})
@@ -113,6 +123,20 @@ def _alone(filename: str, data: bytes, asked: Asked, project: Project | None) ->
         outline = project.outline(filename) if project is not None else None
         named |= public_functions(filename, outline or Outline(data), project)
     return Survey(digest_of(data), holds_comments(data), of_framework, compiled and reads, named)
+
+
+def _without_away(filename: str, project: Project, found: Survey) -> Survey:
+    """Without the interface that is none: what only functions call which a compiler is kept away from."""
+    kept = project.calls.kept_away(filename)
+    own, further = project.away_calls(filename, kept)
+    edges = {(AWAY, *place) for place in further}
+    for name in found.away:
+        behind, further = project.away_calls(filename, [name])
+        own |= behind
+        edges |= {(f"{AWAY}{name}", *place) for place in further}
+    if not found.named & (kept | own):
+        return replace(found, further=found.further | edges)
+    return replace(found, named=found.named - kept - own, context=None, further=found.further | edges)
 
 
 def _among(filename: str, data: bytes, project: Project, found: Survey, new: frozenset[str]) -> Survey:

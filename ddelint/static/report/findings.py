@@ -51,11 +51,14 @@ def each_once(found: list[Diagnostic]) -> list[Diagnostic]:
     for diagnostic in found:
         unique.setdefault((diagnostic.code, diagnostic.span), diagnostic)
     ordered = sorted(unique.values(), key=lambda d: (d.span.row, d.span.column, d.code))
-    return [d for d in ordered if d.code not in _INNER or not any(_says_it(other, d) for other in ordered)]
+    kept = [d for d in ordered if d.code not in _INNER or not any(_says_it(other, d) for other in ordered)]
+    return [d for d in kept if not any(_is_number_by(d, other) for other in kept)]
 
 
 _INNER = frozenset(("DDE201", "DDE205", "DDE207"))
 """What is read on the way to another question: where that is reported, they say the same once more."""
+_CONVERSION = "DDE201"
+"""What gives a plain number, of which nothing more is asked."""
 
 
 def _says_it(outer: Diagnostic, inner: Diagnostic) -> bool:
@@ -63,6 +66,14 @@ def _says_it(outer: Diagnostic, inner: Diagnostic) -> bool:
     if outer.severity is not Severity.ERROR or outer.code == inner.code:
         return False
     return outer.span.contains(inner.span) and (outer.code not in _INNER or inner.severity is not Severity.ERROR)
+
+
+def _is_number_by(outer: Diagnostic, inner: Diagnostic) -> bool:
+    """Whether a conversion is only of what a conversion within it answers: `int(math.log2(n))`."""
+    if not outer.code == inner.code == _CONVERSION or outer.span == inner.span or not outer.span.contains(inner.span):
+        return False
+    births = [symbol.created for symbol in outer.symbols]
+    return bool(births) and all(birth is not None and inner.span.contains(birth) for birth in births)
 
 
 def _diagnostic(source: SourceFile, event: Event, invariants: Invariants) -> Diagnostic | None:

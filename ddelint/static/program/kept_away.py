@@ -1,0 +1,60 @@
+"""Functions that their authors keep a compiler away from, by the lines above them: `@torch.compiler.disable`.
+
+Nobody compiles what only these call: `AWAY` marks that among what a file reaches, and among its functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ddelint.knowledge import extensions
+from ddelint.knowledge.operators import operators
+from ddelint.static.program.declared import Outline
+
+AWAY = "~"
+"""Before the name of a function that one which is kept away from a compiler calls."""
+
+_DECORATED = re.compile(r"@([\w.]++)[^\n]*+\n(?:@[^\n]*+\n){0,20}(?:async )?def (\w++)")
+
+
+def kept_away(outline: Outline) -> frozenset[str]:
+    """The module-level functions of a file whose bodies a compiler never sees."""
+    if not any(word in outline.text for word in _last_words()):
+        return frozenset()
+    return frozenset(match.group(2) for match in _at_margin(outline.text) if _is_away(outline, match.group(1)))
+
+
+def split(roots: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Functions that others compile, and those that only what is kept away from a compiler is known to call."""
+    given = frozenset(roots)
+    away = frozenset(root for root in given if root.startswith(AWAY))
+    return given - away, frozenset(root.removeprefix(AWAY) for root in away)
+
+
+def _at_margin(text: str) -> Iterable[re.Match[str]]:
+    """Each decorator at the margin, with the function that it stands above."""
+    place = text.find("@")
+    while place >= 0:
+        if not place or text[place - 1] == "\n":
+            match = _DECORATED.match(text, place)
+            if match is not None:
+                yield match
+        place = text.find("@", place + 1)
+
+
+def _is_away(outline: Outline, name: str) -> bool:
+    """Whether a decorator of this (dotted) name, as the file imports it, keeps a compiler away."""
+    first, _, rest = name.partition(".")
+    way = outline.imports.get(first)
+    if way is None or way.level:
+        return False
+    full = ".".join(part for part in (way.module, way.name, rest) if part)
+    known = operators().regions
+    return full in known["disabling"] or full in known["custom_operators"]
+
+
+@extensions.remembered
+def _last_words() -> frozenset[str]:
+    known = operators().regions
+    return frozenset(name.rpartition(".")[2] for name in known["disabling"] | known["custom_operators"])
