@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.parts.bars import without_bar
+from ddelint.rewrite.parts.bars import is_bar, without_bar
 from ddelint.rewrite.reading.around import around
+from ddelint.rewrite.reading.effects import says_without_effect
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.names import bindings, places_of_stores, stands_in_eager
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
 _MESSAGE = "show how far the loop is in eager alone: it gives the values that it is given"
+_TOLD = "show how far the loop is, and what it comes to, in eager alone"
 
 
 @rewriting("without_progress_bar")
@@ -23,9 +29,52 @@ def without_progress_bar(context: Context) -> Iterator[Rewrite]:
         plain = without_bar(write, bar)
         if plain is not None:
             yield Rewrite(_MESSAGE, {bar: write.either(plain, bar)})
+    names = dict.fromkeys(node.id for node in around(context) if isinstance(node, ast.Name))
+    for name in names:
+        yield from _told(context, name)
 
 
-def _is_gone_over(bar: ast.Call, parent: ast.AST | None) -> bool:
+def _told(context: Context, name: str) -> Iterator[Rewrite]:
+    """`for t in (bar := tqdm(times)): bar.set_postfix(…)`, `bar = tqdm(total=n)`, `bar.update(1)`: named bars."""
+    source, write = context.site.source, context.write
+    function = context.site.function or source.tree
+    if bindings(function, name) != 1 or not (places := places_of_stores(function, name)):
+        return
+    changes: dict[ast.AST, Any] = {}
+    match source.parents.get(places[0]):
+        case ast.NamedExpr(value=ast.Call() as bar) as given if is_bar(bar):
+            plain = without_bar(write, bar) if _is_gone_over(given, source.parents.get(given)) else None
+            changes[given] = write.either(plain, given) if plain is not None else None
+        case ast.Assign(targets=[ast.Name()], value=ast.Call() as bar) if is_bar(bar):
+            plain = without_bar(write, bar)
+            changes[bar] = write.either(plain if plain is not None else ast.Constant(None), bar)
+        case _:
+            return
+    said: list[ast.stmt] = []
+    for use in ast.walk(function):
+        if not isinstance(use, ast.Name) or use.id != name or use in places or stands_in_eager(source, use):
+            continue
+        if (statement := _telling(use, source.parents)) is not None:
+            said.append(statement)
+            changes[statement] = write.in_eager([statement])
+        elif plain is None or not _is_gone_over(use, source.parents.get(use)):
+            return
+    if None not in changes.values():
+        heard = all(says_without_effect(statement, source) for statement in said)
+        yield Rewrite(_TOLD, changes, Claim.EQUIVALENT if heard else Claim.GENERAL_PATH)
+
+
+def _telling(bar: ast.Name, parents: Mapping[ast.AST, ast.AST]) -> ast.stmt | None:
+    """The statement that does nothing but tell a bar what to show."""
+    match parents.get(bar):
+        case ast.Attribute(attr=name) as method if name in knowledge().progress.methods:
+            call = parents.get(method)
+            statement = parents.get(call) if isinstance(call, ast.Call) and call.func is method else None
+            return statement if isinstance(statement, ast.Expr) else None
+    return None
+
+
+def _is_gone_over(bar: ast.expr, parent: ast.AST | None) -> bool:
     """Whether a loop, or what counts its turns, takes the values: nobody asks the bar for more."""
     match parent:
         case ast.For(iter=iterated) | ast.comprehension(iter=iterated):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.reading.around import read_elsewhere
+from ddelint.rewrite.reading.around import behind_known, read_elsewhere
 from ddelint.rewrite.reading.effects import SILENT, is_heard, says_without_effect
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -112,7 +112,7 @@ def _general_is_true(context: Context, test: ast.expr) -> bool:
 
 def _variant(context: Context, test: ast.expr, take_true: bool) -> Rewrite:
     # what is known while tracing stays in front: the other operands are only asked behind it
-    known, asking = _behind_known(context, test) if take_true else ([], [test])
+    known, asking = behind_known(context, test) if take_true else ([], [test])
     message = (
         "take the general path while compiling: the block runs always, and changes nothing where it needn't"
         if take_true
@@ -150,22 +150,6 @@ def validate_in_eager(context: Context) -> Iterator[Rewrite]:
         message="ask only in eager: where it would raise, the general path that is compiled gives what eager gives",
         notes=("the compiled program doesn't check it",),
     )
-
-
-def _behind_known(context: Context, test: ast.expr) -> tuple[list[ast.expr], list[ast.expr]]:
-    """The operands of `known and asks`, apart; the block must not run where what is known is false.
-
-    All operands that ask are treated alike.
-    """
-    match test:
-        case ast.BoolOp(op=ast.And(), values=values):
-            kinds = Kinds(context)
-            asking = [value for value in values if kinds.of(value) is not Kind.STATIC]
-            if len(asking) != 1:
-                asking = [value for value in values if context.asks_in(value)]
-            if len(asking) == 1 or (len(asking) < len(values) and values[-len(asking) :] == asking):
-                return values[: len(values) - len(asking)], asking
-    return [], [test]
 
 
 @rewriting("skip_warning_while_compiling")

@@ -18,6 +18,12 @@ def values_of(iterated: ast.expr) -> ast.expr:
     return iterated
 
 
+def is_bar(call: ast.Call) -> bool:
+    """Whether a call makes a bar, of whatever it goes over."""
+    progress = knowledge().progress
+    return called(call) in progress.of_values | progress.of_ranges
+
+
 def without_bar(write: Writer, bar: ast.expr) -> Expr | None:
     """The values that a bar gives, which are those that it is given; None for what is no bar."""
     if isinstance(bar, ast.Call) and bar.args and called(bar) in knowledge().progress.of_ranges:

@@ -96,6 +96,8 @@ class _Extended:
             return None
         dimension, shape = integer(given), kinds.shape(call.tensor)
         dtype = kinds.dtype(call.tensor)
+        if dtype in _INTEGERS and (built := _zero_of_nothing(context, call, shape)) is not None:
+            return built
         if not dtype.startswith(("float", "bfloat")):
             value = _unchosen_integer(context, call, dtype, largest=value.startswith("-"))
         unknown = shape is None and not _are_places(context, call.tensor)
@@ -129,6 +131,20 @@ class _Extended:
         else:
             return None
         return context.write.expr(template, built, call.tensor)
+
+
+def _zero_of_nothing(context: Context, call: Applied, shape: Sequence[str] | None) -> Expr | None:
+    """An integer tensor with a zero in it where there is nothing, for the extreme of all that it holds: the number
+    that is read of that becomes a size (`torch.arange(int(n.max()))`), which the least integer there is cannot be."""
+    write, tensor = context.write, call.tensor
+    dimension = call.argument(0, "dim")
+    if not shape or not is_plain(tensor) or called(call.node).startswith("arg") or "out" in call.named:
+        return None
+    if (dimension is not None and len(shape) > 1) or all(size.isdecimal() and size != "0" for size in shape):
+        return None
+    rows = tensor if len(shape) == 1 else write.expr("{}.flatten()", tensor)
+    size = write.expr("{}.shape[0]" if len(shape) == 1 else "{}.numel()", tensor)
+    return write.expr("torch.nn.functional.pad({}, (0, 1))[: torch.sym_max({}, 1)]", rows, size)
 
 
 def _has_one_size(context: Context, tensor: ast.expr) -> bool:

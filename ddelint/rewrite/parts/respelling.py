@@ -21,6 +21,7 @@ from ddelint.rewrite.parts.in_range import rows_in_range
 from ddelint.rewrite.parts.none_for_nothing import asked_once
 from ddelint.rewrite.parts.nothing import of_nothing_too
 from ddelint.rewrite.parts.one_row import rows_for_nothing
+from ddelint.rewrite.reading.around import behind_known
 from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_float_question
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -82,6 +83,7 @@ def respelled(context: Context) -> Iterator[Respelling]:
     for rewrite, asked, likelier, stand_ins in (
         *((rewrite, asked, True, {}) for rewrite, asked in _sizes_for_lengths(context)),
         *((rewrite, asked, True, {}) for rewrite, asked in _asked_of_tensors(context)),
+        *((rewrite, asked, False, {}) for rewrite, asked in _known_first(context)),
         *_taking_nothing(context),
         *((rewrite, asked, True, {}) for rewrite, asked in _cut_alike(context)),
         *((rewrite, asked, likelier, {}) for rewrite, asked, likelier in _rows_for_each(context)),
@@ -240,6 +242,26 @@ def _tensor_read(context: Context, number: ast.expr) -> ast.expr | None:
         case ast.Call(func=ast.Name(id="float"), args=[tensor], keywords=[]):
             return _tensor_read(context, tensor)
     return number if Kinds(context).of(number) is Kind.TENSOR else None
+
+
+# ---------------------------------------------------------------------- what is known
+
+
+def _known_first(context: Context) -> Iterator[tuple[Rewrite, str]]:
+    """`if i > 0 and n[i] == n[i - 1]: …` → `if i > 0:` around `if n[i] == n[i - 1]: …`.
+
+    What is known keeps the rest from being asked, or computed, where it has no value.
+    """
+    statement, write = context.site.statement, context.write
+    match statement:
+        case ast.If(test=ast.BoolOp(values=operands) as test, body=body, orelse=[]) if test is context.site.decision:
+            known, asking = behind_known(context, test)
+        case _:
+            return
+    if known and [*known, *asking] == operands and not asks_compiling(test) and not write.is_elif(statement):
+        first, rest = (write.joined(ast.And(), operands) for operands in (known, asking))
+        lines = write.lines("if {first}:\n    if {rest}:\n        {body}", first=first, rest=rest, body=body)
+        yield Rewrite("", {statement: lines}), write.code(rest)
 
 
 # ---------------------------------------------------------------------- nothing

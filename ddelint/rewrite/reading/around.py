@@ -274,3 +274,19 @@ def statement_of(source: SourceFile, node: ast.AST) -> ast.stmt | None:
     if isinstance(node, ast.stmt):
         return node
     return next((parent for parent in source.ancestors(node) if isinstance(parent, ast.stmt)), None)
+
+
+def behind_known(context: Context, test: ast.expr) -> tuple[list[ast.expr], list[ast.expr]]:
+    """The operands of `known and asks`, apart; the block must not run where what is known is false.
+
+    All operands that ask are treated alike.
+    """
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            kinds = Kinds(context)
+            asking = [value for value in values if kinds.of(value) is not Kind.STATIC]
+            if len(asking) != 1:
+                asking = [value for value in values if context.asks_in(value)]
+            if len(asking) == 1 or (len(asking) < len(values) and values[-len(asking) :] == asking):
+                return values[: len(values) - len(asking)], asking
+    return [], [test]

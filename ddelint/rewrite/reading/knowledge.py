@@ -68,6 +68,7 @@ class Progress:
 
     of_values: frozenset[str]
     of_ranges: frozenset[str]
+    methods: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

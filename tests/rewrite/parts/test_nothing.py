@@ -64,12 +64,14 @@ def test_one_element_more_where_there_may_be_nothing_to_choose_from(reduced: str
             "torch.nn.functional.pad(torch.where(m)[0].flatten(), (0, 1), value=2**62).amin()",
         ),
         ("m.nonzero().argmax()", "torch.nn.functional.pad(m.nonzero().flatten(), (0, 1), value=-1).argmax()"),
-        ("n.max()", "torch.nn.functional.pad(n, (0, 1), value=torch.iinfo(torch.int64).min).max()"),
+        ("n.max()", "torch.nn.functional.pad(n, (0, 1))[: torch.sym_max(n.shape[0], 1)].max()"),
+        ("torch.amin(b)", "torch.amin(torch.nn.functional.pad(b.flatten(), (0, 1))[: torch.sym_max(b.numel(), 1)])"),
         ("b.min(0)[0]", "torch.nn.functional.pad(b, (0, 0, 0, 1), value=torch.iinfo(torch.int32).max).min(0)[0]"),
-        ("n.min()", ""),  # padding takes no integer so large
+        ("n.min(0).values", "torch.nn.functional.pad(n, (0, 1))[: torch.sym_max(n.shape[0], 1)].min(0).values"),
+        ("(n + 1).min()", ""),  # padding takes no integer so large
     ],
 )
-def test_one_integer_more_that_is_never_chosen(reduced: str, expected: str) -> None:
+def test_one_integer_more_that_is_never_chosen_or_cut_off_where_there_are_any(reduced: str, expected: str) -> None:
     lines = said(f"if not m.any():\n    return n\nreturn n * {reduced}", "m.any()", LISTED)
     assert lines == ([f"return n * {expected}"] if expected else [])
 

@@ -105,6 +105,19 @@ def said(body: str, asking: str) -> str:
         ),
         ("if y.any() and (top := x.max()) > 3:\n    y = y * top\nreturn y", "y.any() and (top := x.max()) > 3", ""),
         ("match mode.tolist():\n    case [first, *_]:\n        return x[first]\nreturn x", "first", ""),
+        (
+            "for i in range(3):\n    if i > 0 and total > i:\n        y[i] = 1\nreturn y",
+            "total > i",
+            "for i in range(3):\n    if i > 0:\n        if total > i:\n            y[i] = 1\nreturn y\n? total > i",
+        ),
+        (
+            "if mode is not None and x.ndim > 1 and y.any():\n    y = y + x\nreturn y",
+            "y.any()",
+            "if mode is not None and x.ndim > 1:\n    if y.any():\n        y = y + x\nreturn y\n? y.any()",
+        ),
+        ("if x.ndim > 1 and y.any():\n    y = x\nelse:\n    y = -x\nreturn y", "y.any()", ""),
+        ("if x.ndim > 1 or y.any():\n    y = x\nreturn y", "y.any()", ""),
+        ("if y.any() and x.ndim > 1:\n    y = x\nreturn y", "y.any()", ""),
         ("while (n := x.sum()) > 0:\n    x = x - n\nreturn x", "(n := x.sum()) > 0", ""),
     ],
 )
