@@ -7,18 +7,30 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
 from ddelint.rewrite.parts.counted import counted, rows_of, zeros_like_rows
-from ddelint.rewrite.reading.around import listed_mask
+from ddelint.rewrite.reading.around import is_unconditional, listed_mask
 from ddelint.rewrite.reading.kinds import own_arguments, reduces_all, tensor_argument
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import called, fresh_name, is_whole_slice, names_written, position
+from ddelint.rewrite.reading.names import (
+    called,
+    fresh_name,
+    is_pure,
+    is_whole_slice,
+    names_read,
+    names_written,
+    position,
+    unused,
+)
 from ddelint.rewrite.reading.polarity import general_side
+from ddelint.rewrite.reading.regions import changed_in_place
 from ddelint.rewrite.writing.rewrites import Expr, Statements
+
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 
 
 def rows_for_nothing(
@@ -38,7 +50,7 @@ def rows_for_nothing(
     counts = counted(test, rows_of, general_side(test))
     behind = {name: rows for name, rows in counts.items() if _is_read([*statements, *guarded], name)}
     if not behind:
-        return _selected_behind(context, test, statements), {}
+        return _selected_behind(context, test, statements)
     wanted: dict[str, int] = {}
     for name, rows in behind.items():
         same = _of_the_same_rows(context, name)
@@ -90,16 +102,88 @@ def _behind_the_count(test: ast.expr) -> list[ast.expr]:
     return []
 
 
-def _selected_behind(context: Context, test: ast.expr, statements: Sequence[ast.stmt]) -> dict[ast.AST, Any]:
-    """Behind each selection by the mask whose places a test counts, the rows that the test wants."""
+def _selected_behind(
+    context: Context, test: ast.expr, statements: Sequence[ast.stmt]
+) -> tuple[dict[ast.AST, Any], dict[str, str]]:
+    """Behind each selection by the mask whose places a test counts, the rows that the test wants; in eager what is
+    selected stays what it is. A selection on the way (`x[m].max(0)`) gets a name of its own, once as long as it stays.
+    """
     masks = counted(test, _mask_of, general_side(test))
     changes: dict[ast.AST, Any] = {}
-    for statement in statements:
+    names: dict[str, str] = {}
+    known: dict[str, str] = {}
+    """Selection → its name, while nothing changes."""
+    for statement in statements if masks else ():
         wanted = {name: masks[by] for name, by in _selected(statement) if by in masks}
         if wanted:
             lines = [context.write.assigned(name, _with_rows(context, name, rows)) for name, rows in wanted.items()]
             changes[statement] = [statement, *itertools.chain.from_iterable(lines)]
-    return changes
+            names |= dict(zip(wanted, wanted))
+        elif isinstance(statement, _SIMPLE):
+            changes |= _named_within(context, statement, masks, known, names)
+        given = _given_alone(statement)
+        known = {text: name for text, name in known.items() if given and given not in names_read(ast.parse(text))}
+        written = names_written(statement) | changed_in_place([statement])
+        masks = {mask: rows for mask, rows in masks.items() if not names_read(ast.parse(mask)) & written}
+    return changes, names if changes else {}
+
+
+def _named_within(
+    context: Context, statement: ast.stmt, masks: Mapping[str, int], known: dict[str, str], names: dict[str, str]
+) -> dict[ast.AST, Any]:
+    """Each selection that a statement makes on its way by such a mask, by its name, which is one of `names` from then
+    on, and `known` where nobody holds what is selected."""
+    lines: Statements = []
+    changes: dict[ast.AST, Any] = {}
+    selections = (node for node in ast.walk(statement) if _is_selection(node, masks))
+    for node in selections:
+        assert isinstance(node, ast.Subscript)
+        if not is_unconditional(context.site.source, node, statement):
+            continue
+        shared = known if _gives_others(context, node) else {}
+        name = shared.get(ast.unparse(node), "")
+        if not name:
+            name = unused(fresh_name(context.site.source, f"chosen_{_word(node.value)}"), names)
+            lines += context.write.assigned(name, node)
+            lines += context.write.assigned(name, _with_rows(context, name, masks[ast.unparse(node.slice)]))
+            shared[ast.unparse(node)] = names[name] = name
+        changes[node] = context.write.expression(name)
+    return {statement: [*lines, statement], **changes} if lines else changes
+
+
+def _is_selection(node: ast.AST, masks: Mapping[str, int]) -> bool:
+    """Whether it reads `x[mask]` by one of these, of an `x` that nothing changes and that is no such selection."""
+    match node:
+        case ast.Subscript(value=rows, slice=mask, ctx=ast.Load()) if ast.unparse(mask) in masks:
+            return is_pure(rows) and not any(_is_selection(inner, masks) for inner in ast.walk(rows))
+    return False
+
+
+def _word(rows: ast.expr) -> str:
+    """A word for what rows are selected of."""
+    match rows:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name.strip("_")
+    return "rows"
+
+
+def _given_alone(statement: ast.stmt) -> str:
+    """The name that a statement gives what it computes, where it does nothing else; else empty."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_pure(value):
+            return name if not changed_in_place([statement]) else ""
+    return ""
+
+
+def _gives_others(context: Context, node: ast.expr) -> bool:
+    """Whether what is done with a value right away makes another of it, so that nobody holds it."""
+    parent = context.site.source.parents.get(node)
+    match parent:
+        case ast.BinOp() | ast.UnaryOp() | ast.Compare():
+            return True
+        case ast.Attribute(attr=attr):
+            return attr in knowledge().reductions
+    return False
 
 
 def _mask_of(node: ast.expr) -> str:

@@ -21,7 +21,7 @@ from ddelint.rewrite.parts.in_range import rows_in_range
 from ddelint.rewrite.parts.none_for_nothing import asked_once
 from ddelint.rewrite.parts.nothing import of_nothing_too
 from ddelint.rewrite.parts.one_row import rows_for_nothing
-from ddelint.rewrite.reading.around import behind_known
+from ddelint.rewrite.reading.around import behind_known, is_unconditional
 from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_float_question
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -334,7 +334,7 @@ def _names_before(context: Context, statement: ast.stmt) -> Iterator[tuple[Rewri
     if whole is None or write.is_elif(statement) or not isinstance(site.node, ast.expr):
         return
     named = [node for node in ast.walk(whole) if isinstance(node, ast.NamedExpr)]
-    if len(named) != 1 or not is_pure(named[0].value) or not _is_unconditional(source, named[0], statement):
+    if len(named) != 1 or not is_pure(named[0].value) or not is_unconditional(source, named[0], statement):
         return
     (node,) = named
     others = [inner for inner in ast.walk(whole) if isinstance(inner, ast.Call) and node not in set(ast.walk(inner))]
@@ -369,22 +369,3 @@ def _evaluated_first(statement: ast.stmt) -> ast.expr | None:
         case ast.AugAssign(value=value) | ast.AnnAssign(value=ast.expr() as value) | ast.If(test=value):
             return value
     return None
-
-
-def _is_unconditional(source: SourceFile, node: ast.expr, statement: ast.stmt) -> bool:
-    """Whether a statement evaluates a part of it once, whatever comes before it."""
-    child: ast.AST = node
-    for parent in source.ancestors(node):
-        match parent:
-            case ast.IfExp(test=test) if test is not child:
-                return False
-            case ast.BoolOp(values=[first, *_]) if first is not child:
-                return False
-            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                return False
-            case ast.Compare(left=left, comparators=[_, _, *_]) if left is not child:
-                return False
-        if parent is statement:
-            return True
-        child = parent
-    return False

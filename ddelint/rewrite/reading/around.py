@@ -290,3 +290,22 @@ def behind_known(context: Context, test: ast.expr) -> tuple[list[ast.expr], list
             if len(asking) == 1 or (len(asking) < len(values) and values[-len(asking) :] == asking):
                 return values[: len(values) - len(asking)], asking
     return [], [test]
+
+
+def is_unconditional(source: SourceFile, node: ast.expr, statement: ast.stmt) -> bool:
+    """Whether a statement evaluates a part of it once, whatever comes before it."""
+    child: ast.AST = node
+    for parent in source.ancestors(node):
+        match parent:
+            case ast.IfExp(test=test) if test is not child:
+                return False
+            case ast.BoolOp(values=[first, *_]) if first is not child:
+                return False
+            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                return False
+            case ast.Compare(left=left, comparators=[_, _, *_]) if left is not child:
+                return False
+        if parent is statement:
+            return True
+        child = parent
+    return False

@@ -168,6 +168,68 @@ def test_what_is_counted_gets_as_many_rows_as_the_test_wants(body: str, asking: 
         assert (expected in packed) is (name in body)
 
 
+ON_THE_WAY = {
+    "once while nothing changes": (
+        "    keep = x > 0\n    if not keep.any():\n        return x * 1\n    middle = x[keep].median()\n"
+        "    return x - (x[keep] - middle).kthvalue(1).values\n",
+        "not keep.any()",
+        1,
+    ),
+    "not where the mask is another": (
+        "    keep = x > 0\n    if not keep.any():\n        return x * 1\n    middle = x[keep].median()\n"
+        "    keep = x >= x.max()\n    return x - (x[keep] - middle).kthvalue(1).values\n",
+        "not keep.any()",
+        1,
+    ),
+    "again where somebody may hold it": (
+        "    if (x > 0).sum() == 0:\n        return x * 1\n    first = x[x > 0]\n    first += 1\n"
+        "    return x - x[x > 0].kthvalue(1).values * first.kthvalue(1).values\n",
+        "(x > 0).sum() == 0",
+        2,
+    ),
+    "handed over": (
+        "    keep = x > 0\n    if not keep.any():\n        return x * 1\n"
+        "    return x - torch.minimum(x[keep], x.exp()[keep]).kthvalue(1).values * torch.quantile(x[keep], 0.5)\n",
+        "not keep.any()",
+        3,
+    ),
+    "in the block": (
+        "    shift = x.sum()\n    if (x > 0).any():\n        shift = shift + x[x > 0].argmax() * x[x > 0][-1]\n"
+        "    return x - shift\n",
+        "(x > 0).any()",
+        2,
+    ),
+}
+"""Selections without a name, and how many get one."""
+
+
+@pytest.mark.parametrize(("body", "asking", "count"), ON_THE_WAY.values(), ids=ON_THE_WAY)
+def test_a_selection_on_the_way_gets_a_name_and_its_rows(body: str, asking: str, count: int) -> None:
+    texts = filled(body, asking)
+    assert [text.count("new_zeros(") for text in texts] == [count]
+
+
+def test_what_is_selected_only_now_and_then_stays() -> None:
+    body = (
+        "    keep = x > 0\n    if not keep.any():\n        return x * 1\n"
+        "    return x - (x[keep][0] if x.sum() > 2 else x[0])\n"
+    )
+    assert filled(body, "not keep.any()") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("body", "asking", "count"), ON_THE_WAY.values(), ids=ON_THE_WAY)
+def test_selections_on_the_way_run_of_nothing_while_compiling(body: str, asking: str, count: int) -> None:
+    import torch
+
+    load_moves()
+    context = context_of(HEAD + body, asking, TYPES)
+    texts = [context.site.source.apply(each.edits) for each in in_order(["where_merge"], context)]
+    samples = [(torch.tensor(values),) for values in ([1.0, -2, 3, 4, -5, 6], [0.0] * 6, [-0.5, 3, 0, 0, 0, 0])]
+    clean = [text for text in texts if not failures(HEAD + body, text, samples, ("export", "compile"))]
+    assert any("chosen_x" in text or "first.new_zeros" in text for text in clean)
+
+
 @pytest.mark.parametrize(
     ("body", "asking"),
     [
