@@ -119,7 +119,10 @@ def test_an_eager_only_break_is_not_offered_where_a_list_would_grow_longer() -> 
 @pytest.mark.parametrize(
     "body",
     [
-        "    for _ in range(4):\n        if x.sum() > t:\n            break\n        y = x\n    return y\n",
+        "    for _ in range(2):\n        for _ in range(4):\n            if x.sum() > t:\n                break\n"
+        "            y = x\n    return y\n",
+        "    for i in range(4):\n        if x.sum() > t:\n            break\n        if i > 2:\n            y = x\n"
+        "    return y\n",
         "    for _ in range(4):\n        if x.sum() > t:\n            rows.append(x)\n            break\n"
         "        x = x * 2\n    return x\n",
         "    for _ in range(4):\n        if x.sum() > t:\n            break\n        z = x\n    return t\n",
@@ -258,3 +261,24 @@ def test_what_a_loop_changes_through_a_view_is_noted_by_its_name(change: str) ->
 def test_what_has_no_name_is_not_noted() -> None:
     text = f"def fn(x, t):\n{LEFT}        f(i).add_(x)\n    return x\n"
     assert candidates("masked_loop", context_of(text, "x.sum() > t", TYPES, "DDE105")) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    for _ in range(4):\n        x = x * 2\n        if x.sum() > t:\n            break\n        y = x + 1\n"
+        "    return y\n",
+        "    for i in range(4):\n        x = x * 2\n        if x.sum() > t:\n            break\n        n = 2 * i\n"
+        "        y = x + 1\n        if y.max() > 90:\n            break\n    return y, n\n",
+        "    for i in range(4):\n        x = x * 2\n        if i > 0:\n            if x.sum() > t:\n"
+        "                break\n        y = x.clone()\n        y[0] = i\n    return y\n",
+    ],
+    ids=["one", "two exits", "in place"],
+)
+def test_a_name_without_a_value_in_the_first_iteration_has_that_of_the_one_before(body: str) -> None:
+    import torch
+
+    text = f"import torch\n\n\ndef fn(x, t):\n{body}"
+    (program,) = with_imports("masked_loop", context_of(text, "x.sum() > t", TYPES, "DDE105"))
+    samples = [(torch.tensor([0.5, 1.0, 2.0, 3.0]), torch.tensor(limit)) for limit in (20.0, 40.0, 60.0, 900.0)]
+    assert failures(text, program, samples, ("export", "compile")) == []

@@ -31,6 +31,7 @@ from ddelint.rewrite.reading.names import (
     is_pure,
     names_written,
     parameters,
+    places_of_stores,
     position,
     targets_written,
 )
@@ -48,6 +49,7 @@ from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Statements, re
 _CONTAINERS = frozenset(("list", "tuple", "dict", "set", "module", "str", "none"))
 _NUMBERS = frozenset(("int", "float", "bool"))
 _COST = "every iteration is computed"
+_UNSET = "where eager leaves in the first iteration and raises for a name without a value, the compiled program goes on"
 
 
 def leaving(context: Context, statement: ast.If | ast.While) -> Iterator[Rewrite]:
@@ -108,6 +110,8 @@ class _Leaving:
     kept: list[Kept] = field(default_factory=list)
     changes: dict[ast.AST, Any] = field(default_factory=dict)
     """Expressions behind the loop that read a list which it fills, and what takes their place."""
+    unset: list[str] = field(default_factory=list)
+    """Names that the first iteration has no value for until it is past its first exit."""
     behind: Statements = field(default_factory=list)
     """Lines that cut what the loop has made longer, and compute again what was made of that."""
 
@@ -127,7 +131,7 @@ class _Leaving:
             raise NotMergeable("nothing that Python knows ends the loop")
         self._keep(self.loop.body[: self.loop.body.index(found[0][1])] if asked is None else ())
         choices = Choices(self.context, self.kept)
-        changes: dict[ast.AST, Any] = {exit: self._beside(choices, exit) for exit in exits}
+        changes: dict[ast.AST, Any] = {exit: self._beside(choices, exit, statement) for exit, statement in found}
         if asked is not None:
             changes[asked] = self.write.expr("torch.compiler.is_compiling() or {}", asked)
             left = ast.copy_location(ast.UnaryOp(ast.Not(), asked), asked)
@@ -135,9 +139,12 @@ class _Leaving:
             noted = self.write.while_compiling(choices.noted(_merge(self.context, branch).truths({}).of(left)))
             first = self.loop.body[0]
             changes[first] = [*noted, *changes.get(first, [first])]
-        changes[self.loop] = [*choices.begun(), self.loop, *choices.chosen(self.behind)]
+        unset = [line for name in self.unset for line in self.write.lines("{name} = None", name=name)]
+        begun = [*choices.begun(), *(self.write.while_compiling(unset) if unset else [])]
+        changes[self.loop] = [*begun, self.loop, *choices.chosen(self.behind)]
         message = "run all iterations while compiling, and choose what eager would have left the loop with"
-        return restructured(message, {**changes, **self.changes}, _COST, decisions=tuple(tests))
+        cost = f"{_COST}; {_UNSET}" if self.unset else _COST
+        return restructured(message, {**changes, **self.changes}, cost, decisions=tuple(tests))
 
     # ------------------------------------------------------------------ exits
 
@@ -192,8 +199,8 @@ class _Leaving:
                 return test if not self._is_known(test) and self._ends_inside() else None
         return None
 
-    def _beside(self, choices: Choices, exit: ast.If) -> Statements:
-        """The exit as eager has it, and what is noted in its place while compiling."""
+    def _beside(self, choices: Choices, exit: ast.If, statement: ast.stmt) -> Statements:
+        """The exit, in a statement of the loop's, as eager has it, and what is noted in its place while compiling."""
         merge = _merge(self.context, exit)
         arm = merge.reader().read(exit.body[:-1], "left")
         given = {
@@ -205,8 +212,11 @@ class _Leaving:
             raise NotMergeable("what is done at the exit cannot be noted")
         parts = self._known_part(exit)
         if parts is None:
-            noted = choices.noted(merge.truths({}).of(exit.test), given)
-            return self.write.beside([*arm.prelude, *noted, *self._in_range(exit.test)], [exit])
+            noted = [*arm.prelude, *choices.noted(merge.truths({}).of(exit.test), given)]
+            before = assigned_on_every_way(self.loop.body[: self.loop.body.index(statement)])
+            for name in {*self.unset} - {*given} - before:
+                noted = self.write.lines("if {name} is not None:\n    {noted}", name=name, noted=noted)
+            return self.write.beside([*noted, *self._in_range(exit.test)], [exit])
         asking, known = parts
         asked = asking[0] if len(asking) == 1 else ast.copy_location(ast.BoolOp(ast.Or(), asking), asking[0])
         noted = choices.noted(merge.truths({}).of(asked), given)
@@ -250,11 +260,25 @@ class _Leaving:
             elif place in again:
                 self.behind += self.write.assigned(place, again[place])
             elif place.isidentifier() and place not in given:
-                raise NotMergeable("a name without a value at the exit")
+                self._require_value_later(place)
+                self.unset.append(place)
+                self._keep_value(place, place in in_place)
             else:
                 self._keep_value(place, place in in_place)
         if not self.kept:
             raise NotMergeable("nothing is read behind the loop")
+
+    def _require_value_later(self, name: str) -> None:
+        """Eager raises where the first iteration leaves before it gives a name its value; each later one has it.
+
+        Raises NotMergeable where that is not so.
+        """
+        outer = any(isinstance(node, (ast.For, ast.While)) for node in self.source.ancestors(self.loop))
+        inside = set(ast.walk(self.loop))
+        elsewhere = [node for node in places_of_stores(self.function, name) if node not in inside]
+        always = isinstance(self.loop, ast.For) and name in assigned_on_every_way(self.loop.body)
+        if outer or not always or any(position(node) < position(self.loop) for node in elsewhere):
+            raise NotMergeable("a name without a value at the exit")
 
     def _keep_value(self, place: str, in_place: bool) -> None:
         node = ast.parse(place, mode="eval").body
