@@ -43,7 +43,7 @@ from ddelint.verify.running import Overruns, run_sample
 from ddelint.verify.sameness import differences
 from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, REQUIRING_GRAD, Sample
 from ddelint.verify.stopwatch import Stopwatch
-from ddelint.verify.trained import trained_between
+from ddelint.verify.trained import drifted_between, trained_between
 
 _GUIDED = 96
 """Runs for finding an input that takes a side which no variation took."""
@@ -296,7 +296,8 @@ class Runs:
         changing = any(r.first.state_changed for r in self.references)
         if self._has_gradients and changing:
             modes += called_twice(program)
-        rows = [(row, chosen[:1]) for row in (trained_between(program) if changing else ())]
+        moving = [*trained_between(program), *drifted_between(program)] if changing else []
+        rows = [(row, chosen[:1]) for row in moving]
         given: list[Callable[[Sample], Sample]]
         given = [*instead_of_nothing(program, chosen[0].sample, self._recorder.texts)]
         few = [(flag, chosen[:2]) for flag in (*flags, *given)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from control_flow import COUNT, MASK, TENSOR, candidates, context_of, failures, rewritten, with_imports
+from control_flow import COUNT, INTEGERS, MASK, TENSOR, candidates, context_of, failures, rewritten, with_imports
 
 from ddelint.nouns.diagnostics import Claim, TypeFact
 
@@ -388,3 +388,22 @@ def test_what_does_more_or_is_said_in_eager_stays(line: str) -> None:
 def test_a_test_that_gives_a_name_is_asked_while_compiling_too(body: str, asking: str) -> None:
     text = f"def fn(x, mask):\n{body}    return x\n"
     assert rewritten("shortcut_in_eager", context_of(text, asking, TYPES, "DDE105")) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "unlikely"),
+    [
+        ("    if t.sum().item() % 4 == 0:\n        x = x / 2\n", True),
+        ("    if (t.sum() % 4 == 0).item():\n        x = x / 2\n", True),
+        ("    if not t.sum().item() % 4:\n        x = x / 2\n", True),
+        ("    due = t.sum().item() % 4 == 0\n    if due and True:\n        x = x / 2\n", True),
+        ("    if t.sum().item() % 4 == 0:\n        return x\n    x = x.flip(0)\n", False),
+        ("    if t.sum().item() % 4 != 0:\n        x = x / 2\n", False),
+        ("    if t.sum().item() == 0:\n        x = x / 2\n", False),
+    ],
+)
+def test_what_is_done_now_and_then_is_no_shortcut(body: str, unlikely: bool) -> None:
+    text = f"def fn(x, t):\n{body}    return x\n"
+    asking = body.split("if ", 1)[1].split(":", 1)[0]
+    found = candidates("shortcut_in_eager", context_of(text, asking, {"x": TENSOR, "t": INTEGERS}))
+    assert {one.unlikely for one in found} == {unlikely}

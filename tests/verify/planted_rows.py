@@ -2662,6 +2662,39 @@ DOUBTFUL = (
         "trained between the calls",
     ),
     Row(
+        "B",
+        "covariance_filter",
+        "never made symmetric in what is compiled",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and self.scans.item() % 4 == 0:
+            cov = 0.5 * (cov + cov.transpose(-1, -2))
+        """,
+        "state moved between the calls",
+    ),
+    Row(
+        "B",
+        "unit_quaternion",
+        "never brought back in what is compiled",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and (self.turns % 8 == 0).item():
+            attitude = attitude / attitude.norm()
+        """,
+        "state moved between the calls",
+    ),
+    Row(
+        "B",
+        "unit_quaternion",
+        "brought back on each call that is compiled",
+        GENERAL_PATH,
+        f"""
+        if {COMPILING} or (self.turns % 8 == 0).item():
+            attitude = attitude / attitude.norm()
+        """,
+        "state moved between the calls",
+    ),
+    Row(
         "F",
         "guarded_loss",
         "the loss is computed and thrown away, its gradient is not",
@@ -2749,6 +2782,24 @@ DOUBTFUL = (
 )
 
 RIGHT = (
+    Row(
+        "B",
+        "covariance_filter",
+        "both, and which of them the count says",
+        RESTRUCTURED,
+        """
+        cov = torch.where(self.scans % 4 == 0, 0.5 * (cov + cov.transpose(-1, -2)), cov)
+        """,
+    ),
+    Row(
+        "B",
+        "unit_quaternion",
+        "both, and which of them the count says",
+        RESTRUCTURED,
+        """
+        attitude = torch.where(self.turns % 8 == 0, attitude / attitude.norm(), attitude)
+        """,
+    ),
     Row(
         "B",
         "following_network",

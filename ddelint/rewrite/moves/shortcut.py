@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.branch_functions import has_return
 from ddelint.rewrite.reading.around import behind_known, read_elsewhere
 from ddelint.rewrite.reading.effects import SILENT, is_heard, says_without_effect
-from ddelint.rewrite.reading.kinds import Kind, Kinds
+from ddelint.rewrite.reading.kinds import Kind, Kinds, definition
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.loops import appended, grown_tensor, is_read_behind, side_that_ends
 from ddelint.rewrite.reading.names import asks_compiling, called, stands_in_eager
@@ -60,10 +61,23 @@ def _is_about_values(context: Context, test: ast.expr) -> bool:
     Unless all that its block does is to keep values within bounds, which changes nothing where they are.
     """
     statement = context.site.statement
+    if isinstance(statement, ast.If) and not has_return(statement) and _is_now_and_then(context, test):
+        return True
     if side_of(context, test) is not None or Kinds(context).of(test) is not Kind.TENSOR:
         return False
     body = statement.body if isinstance(statement, ast.If) and not statement.orelse else []
     return not (body and all(map(_bounds, body)))
+
+
+def _is_now_and_then(context: Context, test: ast.expr) -> bool:
+    """Whether a test asks if it is some call's turn, `self.steps.item() % 4 == 0`: what is done then is no shortcut."""
+    named = (definition(context, node.id) for node in ast.walk(test) if isinstance(node, ast.Name))
+    for node in (node for root in (test, *named) if root is not None for node in ast.walk(root)):
+        match node:
+            case ast.Compare(left=remainder, ops=[ast.Eq()]) | ast.UnaryOp(op=ast.Not(), operand=remainder):
+                if any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) for n in ast.walk(remainder)):
+                    return True
+    return False
 
 
 def _bounds(statement: ast.stmt) -> bool:
