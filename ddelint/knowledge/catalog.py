@@ -60,6 +60,16 @@ class Replacement:
 
 
 @dataclass(frozen=True, slots=True)
+class ByHand:
+    """What one writes by hand instead of questions of one kind: see `report/examples`."""
+
+    asks: Mapping[str, str]
+    """A question, a capital letter for whatever stands there → how that is written in the code."""
+    code: str
+    """Lines of Python, with `{form}` where that goes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """One finding the tool can make. `message` may use `{expression}`; `moves` are tried in their order."""
 
@@ -85,6 +95,9 @@ class Rule:
 
     example_helps: bool = True
     """Whether the rule's own example says what to do of a finding; it does not where each has a cause of its own."""
+
+    by_hand: tuple[ByHand, ...] = ()
+    """What is shown instead of the rule's own example, where there is any: for questions like these, and no others."""
 
     @property
     def refutable(self) -> bool:
@@ -144,6 +157,9 @@ def _read(path: Path) -> Rule:
         found_by=tuple(want(table, "found_by", list)),
         advice_on_request=bool(table.get("advice_on_request", False)),
         example_helps=bool(table.get("example_helps", True)),
+        by_hand=tuple(
+            ByHand(want(one, "asks", dict), want(one, "code", str).strip()) for one in table.get("by_hand", ())
+        ),
         disproved_by_trace=bool(table.get("disproved_by_trace", False)),
         claims=tuple(Claim(text) for text in want(table, "claims", list)),
         moves=tuple(want(table, "moves", list)),

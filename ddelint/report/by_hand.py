@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from ddelint.knowledge import catalog
 from ddelint.nouns.diagnostics import IS_ASKED_FIRST, NEEDS_A_PROMISE, OTHER_RESULTS, STILL_ASKS, TIME_IS_OVER
+from ddelint.report.examples import example_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ddelint.knowledge.catalog import Rule
     from ddelint.nouns.diagnostics import Diagnostic, Refusal
 
 
@@ -61,17 +63,24 @@ def help_for(diagnostic: Diagnostic) -> Help | None:
         rule = catalog.rule(diagnostic.code)
     except KeyError:  # a rule of a file that is not loaded
         rule = None
-    shown = "" if rule is None or not rule.example_helps else rule.documentation.good
-    lines = [line for line in shown.splitlines() if not line.startswith("```")]
+    code = "" if rule is None else _example(rule, diagnostic)
     if diagnostic.refused:
         told = most_telling(diagnostic.refused)
         hindrance = f"{told.message}: {told.reason}" if not told.reason.endswith(IS_ASKED_FIRST) else told.reason
         if told.code:
             intro = next(said for begun, said in _OWN.items() if told.reason.startswith(begun))
             return Help(hindrance, told.code, intro)
-        return Help(hindrance, "\n".join(lines))
+        return Help(hindrance, code)
     read_only = diagnostic.origin == ("static",) and rule is not None and rule.moves
-    return Help("", "\n".join(lines)) if read_only and lines else None
+    return Help("", code) if read_only and code else None
+
+
+def _example(rule: Rule, diagnostic: Diagnostic) -> str:
+    """Lines that fit the question: in its own names where the rule knows such questions, else the rule's example."""
+    if rule.by_hand:
+        return example_of(rule, diagnostic.expression)
+    shown = rule.documentation.good if rule.example_helps else ""
+    return "\n".join(line for line in shown.splitlines() if not line.startswith("```"))
 
 
 def tries(diagnostic: Diagnostic) -> str:
