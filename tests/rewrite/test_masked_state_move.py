@@ -9,7 +9,9 @@ from ddelint.nouns.diagnostics import TypeFact
 
 FLAG = TypeFact("tensor", "bool", ())
 TYPES = {"state": TENSOR, "sums": TENSOR, "x": TENSOR, "m": MASK, "done": FLAG}
-TYPES |= dict.fromkeys(("old", "new", "each", "several[0]", "several[1]", "several[number]"), TENSOR)
+TYPES |= dict.fromkeys(
+    ("self.last", "self.twice", "old", "new", "each", "several[0]", "several[1]", "several[number]"), TENSOR
+)
 PROGRAMS = [
     (
         "done",
@@ -136,3 +138,30 @@ def test_what_is_no_change_of_a_tensor_is_left_alone(body: str) -> None:
     text = text_of(f"    if done:\n{body}    return x, state\n")
     occurrence = text[: text.index("if done")].count("done")
     assert candidates("masked_state", context_of(text, "done", TYPES, "DDE105", occurrence=occurrence)) == []
+
+
+CACHES = [
+    "if self.last is not None and (x == self.last).all():\n            return",
+    "if self.last is not None and x.ndim == 1 and (x - self.last).abs().max() < 1e-6:\n            return",
+    "if hasattr(self, 'twice') and torch.equal(x, self.last):\n            return None",
+]
+
+
+@pytest.mark.parametrize("asked", CACHES)
+def test_a_cache_is_asked_where_it_is_known_to_hold_something(asked: str) -> None:
+    import torch
+
+    text = text_of(
+        "    part = Part()\n    part.solve(x)\n    first = part.twice + 0\n    part.solve(state * x)\n"
+        "    return first, part.twice + sums, part.last + 0\n\n\n"
+        f"class Part:\n    last = None\n\n    def solve(self, x):\n        {asked}\n"
+        "        self.twice = x * 2\n        self.last = x.clone()\n"
+    )
+    test = asked.removeprefix("if ").partition(":")[0].rpartition(" and ")[2]
+    (program, *_) = with_imports("masked_state", context_of(text, test, TYPES, "DDE105"))
+    assert "if torch.compiler.is_compiling() and " in program
+    samples = [
+        (torch.tensor([1.0, 2, 3, -4]), torch.ones(4, dtype=torch.bool), torch.tensor(False), state, torch.arange(4.0))
+        for state in (torch.ones(4), torch.full((4,), 2.0))
+    ]
+    assert failures(text, program, samples, ("export", "compile")) == []

@@ -17,7 +17,7 @@ from ddelint.rewrite.parts.arms import NotMergeable
 from ddelint.rewrite.parts.inlined import Inlined, inlined
 from ddelint.rewrite.parts.merge import device_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
-from ddelint.rewrite.reading.around import is_tensor, read_elsewhere
+from ddelint.rewrite.reading.around import behind_known, is_tensor, read_elsewhere
 from ddelint.rewrite.reading.gone_through import tensors_given
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -54,13 +54,26 @@ def masked_state(context: Context) -> Iterator[Rewrite]:
         return
     skipped = _skipped(context, statement)
     steps = statement.body if skipped is None else skipped
+    known, asked = _apart(context, statement) if skipped is not None else ([], statement)
     for assumed in (context.diagnostic.code == "DDE105", context.diagnostic.code != "DDE105"):
         with suppress(NotMergeable, NotAPredicate):
-            lines = _masked(context, statement, steps, assumed, holds=skipped is None)
+            lines = _masked(context, asked, steps, assumed, holds=skipped is None)
             changes: Lines = context.write.beside(lines, [statement])
             if skipped is not None:
-                changes = [*context.write.while_compiling([*lines, *context.write.lines("return")]), statement]
+                early = context.write.while_compiling([*lines, *context.write.lines("return")], known)
+                changes = [*early, statement]
             yield restructured(_MESSAGE, {statement: changes}, _COST, decisions=(statement.test,))
+
+
+def _apart(context: Context, statement: ast.If) -> tuple[Sequence[ast.expr], ast.If]:
+    """What is known of `if self.last is not None and x == self.last: return`, and the branch that is left behind it."""
+    known, asking = behind_known(context, statement.test)
+    match statement.test:
+        case ast.BoolOp(values=operands) if known and [*known, *asking] == operands:
+            rest = asking[0] if len(asking) == 1 else ast.BoolOp(ast.And(), asking)
+            test = ast.copy_location(rest, asking[0])
+            return known, ast.copy_location(ast.If(test, statement.body, []), statement)
+    return [], statement
 
 
 def _skipped(context: Context, statement: ast.If) -> Sequence[ast.stmt] | None:

@@ -138,10 +138,13 @@ class Writer(Pieces):
         """`compiled if torch.compiler.is_compiling() else eager`."""
         return self.expr("{} if {} else {}", compiled, self.compiling, eager)
 
-    def while_compiling(self, lines: Lines) -> Statements:
-        """`if torch.compiler.is_compiling():` around lines that return: what eager does stands behind it."""
-        built = self.block(lines)
-        return [cst.If(self.compiling, cst.IndentedBlock(built, footer=_BLANK_LINE if _defines(built) else ()))]
+    def while_compiling(self, lines: Lines, known: Sequence[Part] = ()) -> Statements:
+        """`if torch.compiler.is_compiling():` around lines that return: what eager does stands behind it.
+
+        `known`: what has to hold besides.
+        """
+        built, asked = self.block(lines), self.joined(ast.And(), [self.compiling, *known])
+        return [cst.If(asked, cst.IndentedBlock(built, footer=_BLANK_LINE if _defines(built) else ()))]
 
     def in_eager(self, lines: Lines) -> Statements:
         """`if not torch.compiler.is_compiling():` around lines that the compiler does without."""
