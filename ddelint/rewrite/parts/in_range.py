@@ -9,13 +9,15 @@ import ast
 from collections.abc import Sequence
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.parts.applied import integer
+from ddelint.rewrite.parts.applied import integer, is_plain
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import changes_in_place, names_read
-from ddelint.rewrite.writing.rewrites import Expr
+from ddelint.rewrite.writing.rewrites import Expr, Part
 
-_PLACE = "torch.full((1,), {i}, dtype=torch.int64, device={x}.device).remainder({x}.shape[0])"
+_PLACE = "torch.full((1,), {i}, dtype=torch.int64, device={x}.device).remainder({count})"
 """In range for every number, and the same row for those that are: a negative one counts from the end."""
+_ROWS = "torch.cat([{x}, {x}.new_zeros(1, *{x}.shape[1:])])"
+"""Of a table that may have no row: one more, which is read where it has none."""
 
 
 def rows_in_range(context: Context, test: ast.expr, path: Sequence[ast.AST]) -> dict[ast.AST, Expr]:
@@ -24,7 +26,8 @@ def rows_in_range(context: Context, test: ast.expr, path: Sequence[ast.AST]) -> 
 
     A row is selected by an index that is a tensor: neither Dynamo nor Inductor (2.13) asks about that.
     """
-    numbers, found, write = names_read(test), dict[ast.AST, Expr](), context.write
+    numbers, write, kinds = names_read(test), context.write, Kinds(context)
+    found, places = dict[ast.AST, Expr](), dict[ast.Subscript, Expr]()
     decided = set(ast.walk(context.site.statement))
     for node in (node for root in path for node in ast.walk(root) if isinstance(node, ast.Subscript)):
         index, rest = _index_of(context, node)
@@ -33,12 +36,38 @@ def rows_in_range(context: Context, test: ast.expr, path: Sequence[ast.AST]) -> 
         if isinstance(node.ctx, ast.Load):
             if _is_written_to(context, node):
                 continue
-            place, zero = write.expr(_PLACE, x=node.value, i=index), ast.Constant(0)
-            row = write.expr("{}.index_select(0, {})", node.value, place)
+            place, zero = _place(context, node.value, index), ast.Constant(0)
+            row = write.expr("{}.index_select(0, {})", _rows(context, node.value), place)
             found[node] = write.expr("{}[{}]", row, write.tuple([zero, *rest]) if rest else zero)
+            if len(kinds.shape(node.value) or ()) == 1:
+                places[node] = row
         elif isinstance(node.ctx, ast.Store) and node in decided and all(map(_is_a_part, rest)):
-            found[index] = write.expr(_PLACE, x=node.value, i=index)
+            found[index] = write.expr(_PLACE, x=node.value, i=index, count=write.expr("{}.shape[0]", node.value))
+    for inner, chosen in places.items():  # `x[order[i]]`: where there is no place there may be no row
+        outer = context.site.source.parents.get(inner)
+        if not isinstance(outer, ast.Subscript) or outer.slice is not inner or not isinstance(outer.ctx, ast.Load):
+            continue
+        if _may_be_empty(context, outer.value) and not _is_written_to(context, outer):
+            found[outer] = write.expr("{}.index_select(0, {})[0]", _rows(context, outer.value), chosen)
+            del found[inner]
     return found
+
+
+def _may_be_empty(context: Context, table: ast.expr) -> bool:
+    """Whether a table that may be said several times has as many rows as data says."""
+    shape = Kinds(context).shape(table) if is_plain(table) else None
+    return shape is not None and shape != () and not shape[0].isdecimal()
+
+
+def _rows(context: Context, table: ast.expr) -> Part:
+    return context.write.expr(_ROWS, x=table) if _may_be_empty(context, table) else table
+
+
+def _place(context: Context, table: ast.expr, index: ast.expr) -> Expr:
+    count = context.write.expr("{}.shape[0]", table)
+    if _may_be_empty(context, table):
+        count = context.write.expr("torch.sym_max({}, 1)", count)
+    return context.write.expr(_PLACE, x=table, i=index, count=count)
 
 
 def _is_written_to(context: Context, node: ast.Subscript) -> bool:

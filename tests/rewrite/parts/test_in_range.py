@@ -85,6 +85,47 @@ def test_both_sides_are_computed_for_each_number() -> None:
         assert torch.equal(original(x, y, k, 3), rewritten(x, y, k, 3))
 
 
+FEW = {
+    "two tables": "order = rank.argsort()\nif k < n:\n    y = rank[order[k]]\nelse:\n    y = rank.sum() + 2\nreturn y",
+    "one table": "y = rank[k] if k < n else rank.sum() - 1\nreturn y",
+    "one less": "y = rank.sum()\nif n > k:\n    y = y + rank[n - 1]\nreturn y",
+    "rows": "rows = rank[:, None] * torch.ones(2)\nif k >= n:\n    return rows.sum(0)\nreturn rows[k]",
+}
+
+
+@pytest.mark.parametrize("body", FEW.values(), ids=FEW)
+def test_a_table_that_may_have_no_row_gets_one(body: str) -> None:
+    text = "import torch\n\n\ndef fn(rank, n, k):\n" + "".join(f"    {line}\n" for line in body.splitlines())
+    few = TypeFact("tensor", "float32", ("u0",), requires_grad=True)
+    types = {
+        "rank": few,
+        "order": TypeFact("tensor", "int64", ("u0",)),
+        "n": TypeFact("symint"),
+        "k": TypeFact("symint"),
+    }
+    types["rows"] = TypeFact("tensor", "float32", ("u0", "2"), requires_grad=True)
+    asking = next(test for test in ("k < n", "n > k", "k >= n") if test in body)
+    load_moves()
+    context = context_of(text, asking, types)
+    found = [context.site.source.apply(one.edits) for one in in_order(["where_merge"], context)]
+
+    def outcome(source: str, count: int, k: int) -> list[torch.Tensor]:
+        rank = torch.arange(1.0, count + 1).requires_grad_()
+        value = _function(source)(rank, count, k)
+        return [value, *torch.autograd.grad(value.sum(), [rank], materialize_grads=True)]
+
+    def agrees(source: str) -> bool:
+        try:
+            pairs = [zip(outcome(text, n, k), outcome(source, n, k)) for n in (0, 1, 2, 5) for k in (0, 1, 3)]
+        except (IndexError, RuntimeError):
+            return False
+        return all(torch.equal(one, other) for pair in pairs for one, other in pair)
+
+    merged = [one for one in found if "is_compiling" not in one]
+    assert any(map(agrees, merged))
+    assert not any(agrees(one) for one in merged if "torch.cat" not in one)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
