@@ -30,6 +30,10 @@ ARMS = {
         "    index = hit.nonzero()[:, 0]\n    y = w\n    if hit.any():\n        y = y * err[index].mean()\n"
         "    return y\n"
     ),
+    "a spread of a mask": "    y = w * 1\n    if hit.sum() > 2:\n        y = y + w * err[hit].var()\n    return y\n",
+    "a spread of what is made of it": (
+        "    y = err.sum()\n    if hit.sum() > 2:\n        y = torch.std(err[hit] * 2) * w\n    return y\n"
+    ),
     "a spread": "    kept = err[hit]\n    y = w * 1\n    if hit.sum() > 2:\n        y = y + kept.std()\n    return y\n",
 }
 
@@ -63,7 +67,11 @@ def test_one_of_the_merges_has_the_gradients_of_the_branch(body: str) -> None:
 
     merged = [text for text in found(body) if "is_compiling" not in text]
     assert any(agrees(text) for text in merged)
-    unprotected = [text for text in merged if "0, err[" not in text and ", 0)" not in text and "narrow" not in text]
+    unprotected = [
+        text
+        for text in merged
+        if "0, err[" not in text and ", 0)" not in text and "narrow" not in text and "hit |" not in text
+    ]
     assert unprotected
     assert not any(agrees(text) for text in unprotected)
 
