@@ -92,6 +92,34 @@ def test_a_length_is_padded_to_the_most_that_a_mask_leaves(rows: int, monkeypatc
     torch.testing.assert_close(other(*given), original(*given))
 
 
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("call", ["pair(x[keep], y[keep])", "pair(x[keep], input2=y[keep] + 1)", "pair(h, h[:, :4])"])
+def test_a_bilinear_layer_is_one_of_products(call: str, bias: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = f"    h = x[keep]\n    return {call}\n"
+    text = f"import torch\n\n\ndef fn(x, y, keep, pair):\n{body}"
+    types = {"x": TENSOR, "y": TENSOR, "h": TENSOR, "keep": MASK}
+    types["pair"] = TypeFact("module", python_type="torch.nn.modules.linear.Bilinear")
+    (changed,) = rewritten("equivalent_operator", context_of(text, call, types))
+    original, other = load(text), load(changed)
+    pair, (x, y) = torch.nn.Bilinear(6, 4, 2, bias=bias), torch.randn(2, 5, 6)
+
+    class Program(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.pair = pair
+
+        def forward(self, x: torch.Tensor, y: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+            return other(x, y, keep, self.pair)
+
+    given = x, y[:, :4], torch.tensor([True, False, True, True, False])
+    exported = torch.export.export(Program(), given).module()
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    for keep in (given[2], torch.zeros(5, dtype=torch.bool), torch.arange(5) == 1):
+        expected = original(x, y[:, :4], keep, pair)
+        torch.testing.assert_close(other(x, y[:, :4], keep, pair), expected)
+        torch.testing.assert_close(exported(x, y[:, :4], keep), expected)
+
+
 def test_what_is_said_twice_gets_a_name() -> None:
     (text,) = offered("torch.cov(x[0])")
     assert text.startswith(f"{HEAD}    input_2 = x[0]\n    return (\n        (input_2 - input_2.mean(1")
