@@ -572,3 +572,89 @@ def test_methods_that_only_make_a_module_ready(
 ) -> None:
     text = PREPARES.format(constructor=constructor, quantize=quantize, other=other, forward=forward)
     assert len(rows(tmp_path, {"ops.py": text})) == found
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ("", 1),
+        ("def run(x):\n    for _ in tqdm(x):\n        clean(x)\n", 0),
+        (
+            "def run(x):\n    return clean(x), x.numpy()\n\ndef again(x):\n    return run(clean(x.numpy()))\n",
+            0,
+        ),
+        ("def run(x):\n    for _ in tqdm(x):\n        clean(x)\n\ndef again(x):\n    return clean(x)\n", 1),
+        ("def run(x, using=clean):\n    for _ in tqdm(x):\n        clean(x)\n", 1),
+        ("def run(x):\n    for _ in tqdm(x):\n        clean(x)\n\n__all__ = ['clean', 'run']\n", 1),
+        ("class Run:\n    def one(self, x):\n        return clean(x)\n\ndef run(x):\n    return tqdm(clean(x))\n", 1),
+    ],
+)
+def test_what_only_eager_functions_of_its_file_call(tmp_path: Path, more: str, found: int) -> None:
+    text = function("def clean(x: Tensor) -> Tensor:", before="from tqdm import tqdm")
+    assert len(rows(tmp_path, {"ops.py": f"{text}\n\n{more}"})) == found
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("found = []\n    if (x > 0).any():\n        found.append(x)\n    return found\n", 1),
+        ("found = []\n    if (x > 0).any():\n        found.append({'first': 1})\n    return found\n", 0),
+        ("found = []\n    one = {}\n    if (x > 0).any():\n        found.append(one)\n    return found\n", 0),
+        ("found = []\n    one = {}\n    if (x > 0).any():\n        found.append(one)\n    return found, x\n", 1),
+        ("if (x > 0).any():\n        return x\n    return _more(x)\n\ndef _more(x):\n    return x\n", 1),
+        (
+            "if (x > 0).any():\n        x = x + 1\n    return _more(x)\n\n"
+            "def _more(x):\n    found = []\n    found.append({'first': x})\n    return found\n",
+            0,
+        ),
+    ],
+)
+def test_lists_of_dictionaries_are_for_people_to_read(tmp_path: Path, body: str, found: int) -> None:
+    assert len(rows(tmp_path, {"ops.py": function("def clean(x: Tensor):", body)})) == found
+
+
+@pytest.mark.parametrize(
+    ("annotation", "found"), [("List[Tensor]", 1), ("list", 1), ("List[Dict]", 0), ("list[dict]", 0)]
+)
+def test_they_are_where_the_annotation_says_it(tmp_path: Path, annotation: str, found: int) -> None:
+    assert len(rows(tmp_path, {"ops.py": function(f"def clean(x: Tensor) -> {annotation}:")})) == found
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("torch.exp(n)", 1),
+        ("torch.special.expit(n)", 1),
+        ("torch.arange(n)", 0),
+        ("torch.zeros(n)", 0),
+        ("torch.kaiser_window(n, beta=2.0)", 0),
+        ("torch.hann_window(n)", 0),
+    ],
+)
+def test_what_is_made_of_a_number_makes_it_no_tensor(tmp_path: Path, made: str, found: int) -> None:
+    body = f"y = {made}\n    if (y > 0).any():\n        y = y + 1\n    return y\n"
+    assert len(rows(tmp_path, {"ops.py": function("def clean(n):", body)})) == found
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("pad = self.tokenizer.pad_token_id", 1),
+        ("said = self.tokenizer.decode(x)", 0),
+        ("said = self.encoder.tokenizer.decode(x)", 0),
+        ("x = self.tokenizer(x)", 0),
+    ],
+)
+@pytest.mark.parametrize("far", [False, True])
+def test_what_makes_tokens_of_texts(tmp_path: Path, line: str, found: int, far: bool) -> None:
+    method = (
+        f"    def clean(self, x: Tensor) -> Tensor:\n        {line}\n        {ASKS.replace(chr(10), chr(10) + '    ')}"
+    )
+    files = {"ops.py": f"import torch\nfrom torch import Tensor, nn\n\nclass Model(nn.Module):\n{method.rstrip()}\n"}
+    if far:
+        files["far.py"] = (
+            "from torch import Tensor, nn\nfrom .ops import Model\n\nclass Outer(nn.Module):\n"
+            "    def __init__(self):\n        self.model = Model()\n\n"
+            "    def tidy(self, x: Tensor) -> Tensor:\n        return self.model.clean(x)\n"
+        )
+    assert len(rows(tmp_path, files)) == found

@@ -1,4 +1,4 @@
-"""Functions that nobody compiles: they draw, or are given a whole set of data."""
+"""Functions that nobody compiles: they draw, ask a tokenizer, or are given a whole set of data."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ def _reads_as_drawing(outline: Outline, text: str) -> bool:
     end = _HEADER_END.search(text, 0, LONGEST_HEADER)
     header = text[: end.end() if end else LONGEST_HEADER]
     if any(word in known["eager_arguments"] for word in _WORD.findall(header)):
+        return True
+    if any(re.search(pattern, text) for pattern in known["drawing_text"]):
         return True
     named = (name for name, way in outline.imports.items() if _library(way) in known["drawing_libraries"])
     return any(

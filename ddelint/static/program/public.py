@@ -31,6 +31,10 @@ _CALLED = re.compile(r"(?<![\w.])(\w++)\(")
 _HANDED_ON = re.compile(r"(?<![\w.])(\w++)\(((?:\s*+\w++\s*+,){0,8}(?:\s*+\w++(?=\s*+\)))?)")
 """A call, and those of its first arguments that are names."""
 _GIVES = re.compile(r"\n[ \t]++return (?!None\b|self\b|True\b|False\b|[\"'])")
+_RETURNED = re.compile(r"\n[ \t]++return (\w++)(?:(\()|(?=[ \t]*+\n|$))")
+"""What is returned by its name alone, or is called to make that."""
+_DEEPEST = 3
+"""Functions that return what others return."""
 _HEADER_LINE = re.compile(r":[ \t]*+(?:#[^\n]*+)?\n")
 
 
@@ -40,7 +44,8 @@ def public_functions(path: str, outline: Outline, project: Imports | None) -> fr
         return frozenset()
     reader = _Reader(path, outline, project)
     texts = outline.function_texts
-    found = {name for name in texts if _is_for_others(name) and reader.is_of_tensors(texts[name])}
+    of_tensors = (name for name in texts if _is_for_others(name) and reader.is_of_tensors(texts[name]))
+    found = {name for name in of_tensors if not reader.only_eager_use(name)}
     for owner, cls in outline.classes.items():
         if not owner.startswith("_") and cls.bases and _is_interface(path, owner, cls.bases, project):
             of_tensors = (name for name, text in _public(cls) if reader.is_of_tensors(text, records=True))
@@ -130,6 +135,7 @@ class _Reader:
     def __init__(self, path: str, outline: Outline, project: Imports | None) -> None:
         self._path = path
         self._project = project
+        self._text = outline.text
         self._texts = outline.function_texts
         self._strangers = _strangers(outline)
         self._places: dict[str, tuple[bool, ...]] = {}
@@ -151,10 +157,12 @@ class _Reader:
         if not gives:
             return True
         if node.returns is None:
-            return _GIVES.search(text, len(header)) is not None
+            return _GIVES.search(text, len(header)) is not None and not self._gives_records(text[len(header) :])
         words = _words_of(node.returns)
         if self._say_tensor(words):
             return True
+        if words & operators().annotations["sequence"] and words & operators().annotations["mapping"]:
+            return False
         named = words - _containers() - _MISSING
         if named and all(self._is_record(word) for word in named):
             return True
@@ -164,11 +172,32 @@ class _Reader:
             else bool(words & _containers()) and not named
         )
 
+    def only_eager_use(self, name: str) -> bool:
+        """Whether all that a file does with a function is to call it in others that no compiler follows."""
+        call = re.compile(rf"(?<![\w.]){name}\(")
+        users = [other for other, text in self._texts.items() if other != name and call.search(text)]
+        if not users or not all(self.is_eager(self._texts[user]) for user in users):
+            return False
+        calls = sum(len(call.findall(self._texts[user])) for user in (*users, name))
+        return calls == len(re.findall(rf"\b{name}\b", self._text))
+
     def is_eager(self, text: str, start: int = 0) -> bool:
         """Whether a function does what no compiler follows; its body begins at `start`."""
         if self._strangers is not None and self._strangers.search(text):
             return True
         return eagerness.is_eager(text, start) or self._calls_eager(text)
+
+    def _gives_records(self, body: str, depth: int = 0) -> bool:
+        """Whether all that a function returns are lists that it puts dictionaries into: they are for people to read."""
+        returned = _RETURNED.findall(body)
+        if not returned or depth > _DEEPEST:
+            return False
+        return all(
+            self._gives_records(self._texts[name], depth + 1)
+            if called and name in self._texts
+            else any(_is_record(thing, body) for thing in _put_into(name, body))
+            for name, called in returned
+        )
 
     def _calls_eager(self, text: str) -> bool:
         """Whether it calls a function of its file that does, whatever it is given."""
@@ -287,6 +316,14 @@ def _words_of(annotation: ast.expr) -> frozenset[str]:
     return frozenset(found)
 
 
+def _is_record(thing: str, body: str) -> bool:
+    return thing == "{" or re.search(rf"(?<![\w.]){thing} = (?:\{{|dict\()", body) is not None
+
+
+def _put_into(name: str, body: str) -> list[str]:
+    return re.findall(rf"(?<![\w.]){name}\.append\((\{{|\w++(?=\)))", body)
+
+
 def _header(text: str) -> str | None:
     """From `def` to the colon before the body."""
     opened = text.find(")")
@@ -318,8 +355,9 @@ def _tensor_use() -> re.Pattern[str]:
     """What is used as only tensors are, and what a call is given whose answer is: `jacobian(f, x).pinverse()`."""
     known = operators()
     methods = "|".join(sorted(known.sure_methods))
+    makers = "|".join(sorted(known.regions["made_of_numbers"]))
     sure = "|".join(sorted(known.sure_methods | known.sure_attributes))
     return re.compile(
-        rf"(?<![\w.])(\w++)\.(?:{sure})\b|(?<![\w.])(?:torch|F)\.\w++(?:\.\w++)?\((\w++)(?=[,)])"
+        rf"(?<![\w.])(\w++)\.(?:{sure})\b|(?<![\w.])(?:torch|F)\.(?!(?:{makers})\()\w++(?:\.\w++)?\((\w++)(?=[,)])"
         rf"|\w\((\w[\w, ]{{0,99}}+)\)\.(?:{methods})\("
     )
