@@ -14,7 +14,7 @@ import inspect
 import itertools
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -39,11 +39,11 @@ def with_dropout(program: Any) -> Iterator[Callable[[Sample], Sample]]:
 
 def with_what_training_reads(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     """The same input in train(), with one half for what is zero or one and read where `self.training` is asked."""
-    found = (
-        dict.fromkeys(name for _, name in _read_by_training(program)) if isinstance(program, torch.nn.Module) else {}
-    )
-    for name in itertools.islice(found, _MOST):
-        yield partial(_with_chances, partial(_named, name), f"in train() with {name}={_CHANCE}")
+    places: dict[str, list[str]] = {}
+    for path, name in _read_by_training(program) if isinstance(program, torch.nn.Module) else ():
+        places.setdefault(name, []).append(path)
+    for name, paths in itertools.islice(places.items(), _MOST):
+        yield partial(_with_chances, partial(_named, name, paths), f"in train() with {name}={_CHANCE}")
 
 
 def _with_chances(
@@ -60,17 +60,19 @@ def _with_chances(
     return replace(sample, label=f"{sample.label}, {mode}", declared=False, prepare=prepare, mode=mode)
 
 
-def _named(wanted: str, program: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, str]]:
-    return ((module, name) for module, name in _read_by_training(program) if name == wanted)
+def _named(name: str, paths: Sequence[str], program: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, str]]:
+    """The field of the modules at these paths: where the original has it, for what is rewritten may ask otherwise."""
+    return ((program.get_submodule(path), name) for path in paths)
 
 
-def _read_by_training(program: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, str]]:
-    for module in program.modules():
+def _read_by_training(program: torch.nn.Module) -> Iterator[tuple[str, str]]:
+    """(path of a module, field)."""
+    for path, module in program.named_modules():
         values = vars(module)
         at_the_ends = {name for name, value in values.items() if type(value) is float and value in (0.0, 1.0)}
         wanted = at_the_ends - _names()
         read = _names_beside_training(type(module)) if wanted else ()  # type: ignore[arg-type]
-        yield from ((module, name) for name in read if name in wanted)
+        yield from ((path, name) for name in read if name in wanted)
 
 
 @functools.lru_cache(maxsize=256)

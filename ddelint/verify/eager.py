@@ -242,6 +242,7 @@ def _run_further(runs: Runs, *, quick: bool) -> list[tuple[Decision, Parting | M
     runs.guide()
     runs.redraw()
     runs.thicken()
+    runs.approach()
     runs.differentiate()
     runs.hold()
     runs.change_modes()

@@ -35,11 +35,11 @@ from ddelint.verify.undeclared import instead_of_none, options_read
 FLAG = "with another argument"
 """The mode of inputs with another Python argument, or setting, than any that was declared."""
 _MOST, _MOST_TEXTS, _MOST_INSIDE, _MOST_LISTS, _MOST_EXTREME, _MOST_UNDECLARED = 6, 3, 6, 2, 3, 3
-NO_TEXTS: Mapping[str, Sequence[str]] = {}
+NO_TEXTS: Mapping[str, Sequence[str | int]] = {}
 
 
 def other_flags(
-    program: Callable[..., Any], sample: Sample, texts: Mapping[str, Sequence[str]] = NO_TEXTS
+    program: Callable[..., Any], sample: Sample, texts: Mapping[str, Sequence[str | int]] = NO_TEXTS
 ) -> Iterator[partial[Sample]]:
     """Changes of an input set: each argument of Python's that the program may decide by, one at a time.
 
@@ -85,7 +85,7 @@ def other_flags(
 
 
 def instead_of_nothing(
-    program: Callable[..., Any], sample: Sample, texts: Mapping[str, Sequence[str]] = NO_TEXTS
+    program: Callable[..., Any], sample: Sample, texts: Mapping[str, Sequence[str | int]] = NO_TEXTS
 ) -> Iterator[partial[Sample]]:
     """Changes of an input set: the first few arguments that are None a tensor or a number, and one tensor for `*terms`
     of which none is given; one at a time."""
@@ -145,9 +145,14 @@ def _bound(called: Callable[..., Any], sample: Sample) -> tuple[inspect.Signatur
     return signature, {name: given.arguments.get(name, p.default) for name, p in signature.parameters.items()}
 
 
-def _other_texts(value: object, name: str, texts: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    if isinstance(value, str) and not isinstance(value, Enum):
-        known: Iterable[str] = texts.get(name) or (*itertools.chain(*texts.values()), *texts_beside(value))
+def _other_texts(value: object, name: str, texts: Mapping[str, Sequence[str | int]]) -> Sequence[str | int]:
+    kind = int if type(value) is int else str
+    if isinstance(value, kind) and not isinstance(value, Enum):
+        own = [known for known in texts.get(name, ()) if type(known) is kind]
+        known: Iterable[str | int] = own
+        if isinstance(value, str) and not own:
+            known = (*itertools.chain(*texts.values()), *texts_beside(value))
+        known = (one for one in known if type(one) is kind)
     else:
         known = texts.get(name, ()) if value is None else ()
     return [text for text in dict.fromkeys(known) if text != value][:_MOST_TEXTS]

@@ -19,6 +19,7 @@ from ddelint.verify.samples import Sample, is_ordinary, with_leaves
 
 OF_ANOTHER_DTYPE = "with one argument of another dtype"
 IN_ANOTHER_SHAPE = "with another dimension"
+SPARSE = "with a sparse argument"
 ALONE = "with a gradient for one argument"
 EXPANDED = "with rows that share memory"
 _MOST = 3
@@ -32,8 +33,8 @@ def other_kinds(sample: Sample, parameters: Sequence[str]) -> Iterator[Change]:
 
     A floating-point tensor is in double precision alone (where all are, and the weights, is another mode), in integers,
     and alone requires grad; one of integers is of 32 bits. A single number stands in a row of one, as in
-    `torch.tensor([0.5])`. At last all tensors have one row, seen as many times as they have rows: into that nobody can
-    write, nor into one that requires grad and was not computed.
+    `torch.tensor([0.5])`, and a matrix is sparse, as those of graphs are. At last all tensors have one row, seen as
+    many times as they have rows: into that nobody can write, nor into one that requires grad and was not computed.
     """
     found: list[list[Change]] = [[] for _ in _KINDS]
     leaves = pytree.tree_flatten_with_path(sample.make())[0]
@@ -71,6 +72,7 @@ _KINDS: tuple[tuple[Callable[[torch.Tensor], bool], str, str, Callable[[torch.Te
     (lambda t: t.dim() == 0, IN_ANOTHER_SHAPE, "{} in a row of one", lambda t: t.reshape(1)),
     (_is_single, ALONE, "{} alone requiring grad", lambda t: t.detach().requires_grad_()),
     (_is_single, INTEGERS, INTEGERS + ": {} alone", rounded),
+    (lambda t: _is_single(t) and t.dim() == 2, SPARSE, "{} sparse", lambda t: t.detach().to_sparse()),
     (lambda t: is_integer(t) and t.dtype is torch.int64, OF_ANOTHER_DTYPE, "{} alone of 32 bits", lambda t: t.int()),
 )
 """Which tensors, the mode, what the change is called, and what it makes of one."""

@@ -38,7 +38,10 @@ class _Making:
 
 
 def other_makings(
-    program: Any, build: Callable[[], Any], classes: Collection[str], texts: Mapping[str, Sequence[str]] = NO_TEXTS
+    program: Any,
+    build: Callable[[], Any],
+    classes: Collection[str],
+    texts: Mapping[str, Sequence[str | int]] = NO_TEXTS,
 ) -> Iterator[Callable[[Sample], Sample]]:
     """Changes of an input set of what `build` makes, as it made `program`: the modules of each of these classes (by
     name) are made with another argument, one at a time, as `other_flags` changes those of a call.

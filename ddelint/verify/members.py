@@ -20,6 +20,7 @@ from torch.utils import _pytree as pytree
 
 from ddelint.verify.enumerations import as_there, other_members
 from ddelint.verify.families import others_of_its_family, texts_beside
+from ddelint.verify.own_words import found_by_the_class
 
 _CONTAINERS = (dict, list, tuple)
 _PLAIN = (bool, float, int, str, type(None))
@@ -71,7 +72,7 @@ def extremes_of(value: object) -> Sequence[object]:
     return [other for other in others if other != value]
 
 
-def other_fields(value: object, texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, object]]:
+def other_fields(value: object, texts: Mapping[str, Sequence[str | int]]) -> Iterator[tuple[str, object]]:
     """Of an object of the user's: a field, and what it becomes, one at a time. Bools are inverted, floats halved, zeros
     made one half or one; a member of an enumeration becomes each other one, a text each other one of `texts`, by name,
     or of the functions beside one that is named so; functions, layers and dtypes become others that take the same;
@@ -79,10 +80,13 @@ def other_fields(value: object, texts: Mapping[str, Sequence[str]]) -> Iterator[
     for name, held in _fields_inside(value):
         others: Sequence[object] = [*other_members(held), *others_of(held), *others_of_its_family(held)]
         if type(held) is str:
-            known = texts.get(name.rpartition(".")[2], ()) or texts_beside(held)
-            others = [text for text in known if text != held]
+            compared = [text for text in texts.get(name.rpartition(".")[2], ()) if type(text) is str]
+            others = [text for text in compared or texts_beside(held) if text != held]
+        elif type(held) is int and held:
+            others = [code for code in texts.get(name.rpartition(".")[2], ()) if type(code) is int and code != held]
         elif type(held) in _PLAIN and (other := other_number(held)) is not held:
-            others = [other]
+            codes = [code for code in texts.get(name.rpartition(".")[2], ()) if type(code) is type(held) is int]
+            others = [other, *(code for code in codes if code not in (other, held))]
         yield from ((name, other) for other in others if other != held)
 
 
@@ -119,6 +123,8 @@ def part_of(value: object, name: str) -> object:
         return fields[name]
     is_open = not isinstance(value, _NO_FIELDS) and type(value).__module__ != "builtins"
     found = inspect.getattr_static(value, name, None) if is_open else None
+    if found is None and is_open:
+        return found_by_the_class(value, name)
     return None if inspect.isdatadescriptor(found) else found
 
 

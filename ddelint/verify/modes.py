@@ -19,7 +19,7 @@ from ddelint.nouns.protocol import INTEGERS, NOT_FINITE
 from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.dropping import with_dropout, with_what_training_reads
 from ddelint.verify.inputs import FAR_BELOW, is_integer, leaf_name
-from ddelint.verify.kinds import IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, in_double, other_kinds, rounded
+from ddelint.verify.kinds import IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, SPARSE, in_double, other_kinds, rounded
 from ddelint.verify.samples import AUTOCAST, UNREAD, Sample, is_ordinary, with_leaves
 from ddelint.verify.set_later import is_uniform, kept_to_be_set
 
@@ -30,7 +30,7 @@ _LARGE = 40000.0
 """Two of them are more than half precision holds."""
 SHARED_ARGUMENT = "with one tensor for two arguments"
 _MOST_SHARED = 3
-TRACED_ANEW = (AUTOCAST, SHARED_ARGUMENT, INTEGERS, IN_ANOTHER_SHAPE)
+TRACED_ANEW = (AUTOCAST, SHARED_ARGUMENT, INTEGERS, IN_ANOTHER_SHAPE, SPARSE)
 """Modes for which what is compiled is traced anew: what cannot be says so then. So does what cannot with another
 argument or setting, whatever the input. Other sizes are none of them: programs are often called with few rows, and an
 arm that is computed and not chosen may ask for more (`topk`)."""

@@ -11,14 +11,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import torch
+
 from ddelint.nouns.protocol import INTEGERS, NOT_FINITE, Decision, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
-from ddelint.verify import guided, traced_path
+from ddelint.verify import edges, guided, traced_path
 from ddelint.verify.calls import Outcome
 from ddelint.verify.flags import FLAG, extreme_arguments, instead_of_nothing, other_flags
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
-from ddelint.verify.kinds import ALONE, IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, other_kinds
+from ddelint.verify.kinds import ALONE, IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, SPARSE, other_kinds
 from ddelint.verify.making import other_makings
 from ddelint.verify.meeting import difference, is_untouched
 from ddelint.verify.mismatches import parts_in_form
@@ -67,7 +69,7 @@ _MEETINGS = 12
 """Inputs for each side that is skipped on which is looked at what the block leaves."""
 
 
-_TORN_APART = (*OTHER_SIZES, FLAG, INTEGERS, IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE)
+_TORN_APART = (*OTHER_SIZES, FLAG, INTEGERS, IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, SPARSE)
 """Modes of which nothing is said where the original raises: sizes, or arguments, that go together."""
 
 Left = Mapping[str, list[Mapping[str, Frozen]]]
@@ -174,17 +176,47 @@ class Runs:
                 nearest = min(near, key=lambda r: r.distances[key, side])
                 self._climb(nearest, key, side)
 
+    def approach(self) -> None:
+        """For each side of a decision, what is nearer to its other side than any input, if something is."""
+        nearest = {
+            (key, side): min((r for r in self.references if r.is_informative), key=lambda r: _far_from(r, key, side))
+            for key, side in itertools.product((decision.key for decision in self._decisions), (True, False))
+            if self.references
+        }
+        for (key, side), reference in nearest.items():
+            far = _far_from(reference, key, side)
+            if self._is_over() or not guided.is_far(far) or reference.sample.label.endswith(NOT_FINITE):
+                continue
+            left = {True: far if side else math.inf, False: math.inf if side else far}
+            best: dict[bool, guided.Moved] = {}
+            for moved in edges.towards_the_edge(reference.sample, self._original.parameters, far):
+                found = (None if self._is_over() else self._distances(moved(reference.sample))) or {}
+                for other in (True, False):
+                    if 0 < found.get((key, other), math.inf) < left[other] and self._is_exact(reference, moved, found):
+                        left[other], best[other] = found[key, other], moved
+            for moved in best.values():
+                self._add(reference.sample, moved, of=reference)
+
+    def _is_exact(self, reference: Reference, moved: guided.Moved, found: Mapping[tuple[str, bool], float]) -> bool:
+        """Whether no other float has a part in how far the decision is."""
+        doubled = edges.others_doubled(moved)
+        return not edges.is_of_floats(moved) or self._distances(doubled(reference.sample)) == found
+
+    def _distances(self, sample: Sample) -> Mapping[tuple[str, bool], float] | None:
+        """How far each decision's sides are in a run of the original; None where that says nothing."""
+        self._recorder.take()
+        patience = patience_of(self.references, self._options)
+        calls = run_sample(self._original, sample, twice=False, patience=patience, overruns=self._overruns)
+        return self._recorder.nearest() if calls is not None and is_informative(calls[0]) else None
+
     def _climb(self, nearest: Reference, key: str, side: bool) -> None:
         sample = nearest.sample
 
         def evaluate(moved: guided.Moved) -> float | None:
             if self._is_over():
                 return None
-            self._recorder.take()
-            patience = patience_of(self.references, self._options)
-            calls = run_sample(self._original, moved(sample), twice=False, patience=patience, overruns=self._overruns)
-            shown = calls is not None and is_informative(calls[0])
-            return self._recorder.nearest().get((key, side)) if shown else None
+            found = self._distances(moved(sample))
+            return found.get((key, side)) if found is not None else None
 
         ways = guided.ways(sample, self._original.parameters)
         moved = guided.Climb(nearest.distances[key, side], evaluate, _GUIDED).run(ways)
@@ -374,8 +406,11 @@ class Runs:
         return {name: is_tested for name, is_tested in self._recorder.settings_beside.items() if name not in own}
 
     def _forget_if_torn_apart(self, known: int) -> None:
-        """Runs from `known` on say nothing where the original raises: sizes, or arguments, that go together."""
+        """Runs from `known` on say nothing where the original raises: sizes, or arguments, that go together. Nor where
+        something sparse comes out: what multiplies matrices takes one, what changes elements hands it on."""
         added = self.references[known:]
+        if any(r.sample.mode == SPARSE and _is_sparse(r.first.result) for r in added):
+            del self.references[known:]
         if any(r.sample.mode in _TORN_APART and not r.first.returned for r in added):
             del self.references[known:]
 
@@ -589,6 +624,11 @@ class Runs:
         self.references.append(reference)
 
 
+def _far_from(reference: Reference, key: str, side: bool) -> float:
+    """How far a decision was from a side; infinite where nothing says."""
+    return reference.distances.get((key, side)) or math.inf
+
+
 def _has_plain_floats(value: Frozen) -> bool:
     """Whether there is a floating-point tensor that doesn't require grad."""
     match value:
@@ -596,6 +636,16 @@ def _has_plain_floats(value: Frozen) -> bool:
             return bool(dtype.is_floating_point) and not requires_grad
         case Container(parts=parts):
             return any(map(_has_plain_floats, parts))
+    return False
+
+
+def _is_sparse(value: Frozen | None) -> bool:
+    """Whether a tensor among it has another layout than most."""
+    match value:
+        case FrozenTensor(layout=layout):
+            return layout != str(torch.strided)
+        case Container(parts=parts):
+            return any(map(_is_sparse, parts))
     return False
 
 

@@ -23,6 +23,7 @@ from ddelint.verify.calls import module_of
 from ddelint.verify.enumerations import as_there, other_members, said
 from ddelint.verify.flags import FLAG
 from ddelint.verify.members import extremes_of, fields_of, is_container, others_of, part_of, with_field
+from ddelint.verify.own_words import found_by_the_class, said_by_the_class, say_otherwise
 from ddelint.verify.reach import DEFAULTS, KEYWORD_DEFAULTS, Reached
 from ddelint.verify.samples import Sample, is_ordinary
 
@@ -46,7 +47,8 @@ def other_settings(
     two more than twice as much where a test rests on them, or where they are zero, and are else left alone, for sizes
     and counts of layers go together. The rows of a buffer that is saved stand in reverse: an order that begins as 0, 1,
     2, … changes nothing. A member of an enumeration becomes each other one. What is not there is what is taken for it
-    (`defaults`), changed in the same way.
+    (`defaults`), changed in the same way. So is what a property or a method says that gives a constant, for a subclass
+    to say otherwise, and what a `__getattr__` of the user's finds.
     """
     left = {
         bool: _MOST_SETTINGS,
@@ -94,15 +96,17 @@ def _settings(
                 yield path, name, defaults[name] if is_absent else _value_of(module, name), is_tested
 
 
-def other_texts(program: Any, texts: Mapping[str, Sequence[str]]) -> Iterator[partial[Sample]]:
-    """Changes of an input set: an attribute that holds a text, each other one that the class compares it with."""
-    owner, left = module_of(program), _MOST_TEXTS
+def other_texts(program: Any, texts: Mapping[str, Sequence[str | int]]) -> Iterator[partial[Sample]]:
+    """Changes of an input set: an attribute that holds a text or an integer, each other one that the class compares it
+    with."""
+    owner, left = module_of(program), {str: _MOST_TEXTS, int: _MOST_TEXTS}
     for (name, known), place in itertools.product(texts.items(), owner.named_modules() if owner is not None else ()):
         path, module = place
         value = _value_of(module, name)
-        for other in dict.fromkeys(known) if isinstance(value, str) and not isinstance(value, Enum) else ():
-            if other != value and left:
-                left -= 1
+        kind = int if type(value) is int else str
+        for other in dict.fromkeys(known) if isinstance(value, kind) and not isinstance(value, Enum) else ():
+            if type(other) is kind and other != value and left[kind]:
+                left[kind] -= 1
                 yield partial(_with_setting, path, name, other)
 
 
@@ -201,12 +205,15 @@ def _value_of(module: torch.nn.Module, name: str) -> object:
     value: object = module
     for part in name.split("."):
         value = _part_of(value, part)
+    if isinstance(value, (property, FunctionType)):
+        return said_by_the_class(value)
     return None if isinstance(value, torch.Tensor) else value
 
 
 def _part_of(owner: object, name: str) -> object:
     if isinstance(owner, torch.nn.Module):
-        return inspect.getattr_static(owner, name, None) if name not in owner._modules else owner._modules[name]
+        found = inspect.getattr_static(owner, name, None) if name not in owner._modules else owner._modules[name]
+        return found_by_the_class(owner, name, torch.nn.Module) if found is None else found
     return part_of(owner, name)
 
 
@@ -234,6 +241,9 @@ def _with_setting(path: str, name: str, value: object, sample: Sample) -> Sample
         while rest and isinstance(_part_of(owner, first), torch.nn.Module):
             owner, (first, _, rest) = _part_of(owner, first), rest.partition(".")
         held = _part_of(owner, first)
+        if isinstance(held, (property, FunctionType)):
+            say_otherwise(owner, first, value)
+            return program
         # what several modules may hold is changed in a copy of this one's
         new = with_field(rest, value, held) if rest else copy.deepcopy(as_there(value, held))
         object.__setattr__(owner, first, new)

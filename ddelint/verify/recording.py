@@ -44,8 +44,8 @@ class Recorder:
         """What is taken for attributes, and items of dictionaries, that may not be there, by the same names."""
         self.globals: dict[str, bool] = {}
         """The same of names that functions with decisions read and don't bind."""
-        self.texts: dict[str, list[str]] = {}
-        """Texts that the classes with decisions compare an attribute of `self` with, and their files a name."""
+        self.texts: dict[str, list[str | int]] = {}
+        """Texts and integers that classes with decisions compare an attribute of `self` with, and files a name."""
         self.classes: dict[str, None] = {}
         """The classes around decisions; for one in a function that stands in none, all of its file."""
         self.missing: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.sources.source import SourceFile, descend
 
 _SELF = "self."
+_EQUALITY = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
 
 
 def settings_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]:
@@ -28,9 +29,44 @@ def settings_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]
             if isinstance(call, ast.Call) and terminal_name(call.func) == function.name:
                 for given in (*call.args, *(keyword.value for keyword in call.keywords)):
                     yield from ((name, True) for name in _read([given]))
-    for method in owner.body if owner is not None else ():
-        if isinstance(method, ast.FunctionDef) and method.name != "__init__":
-            yield from ((name, False) for name in _read([method]))
+    methods = [node for node in owner.body if isinstance(node, ast.FunctionDef)] if owner is not None else []
+    methods = [method for method in methods if method.name != "__init__"]
+    for method in methods:
+        yield from ((name, False) for name in _read([method]))
+    yield from ((name, False) for name in _read_of_what_is_handed_on(source, methods))
+
+
+def _read_of_what_is_handed_on(source: SourceFile, methods: Sequence[ast.FunctionDef]) -> Iterator[str]:
+    """`options.empty` where `self.options` is given to a function, or to a name, and the file reads `empty` of any."""
+    handed = dict.fromkeys(name for method in methods for name in _handed_on(method))
+    fields = dict.fromkeys(_fields_read(source.tree)) if handed else {}
+    yield from (f"{name}.{field}" for name in handed for field in fields)
+
+
+def _handed_on(method: ast.FunctionDef) -> Iterator[str]:
+    for node in ast.walk(method):
+        match node:
+            case ast.Call(args=args, keywords=keywords):
+                given = [*args, *(keyword.value for keyword in keywords)]
+            case ast.Assign(value=ast.Tuple(elts=given)):
+                pass
+            case ast.Assign(value=value) | ast.NamedExpr(value=value):
+                given = [value]
+            case _:
+                continue
+        names = (_path(value) for value in given)
+        yield from (name.removeprefix(_SELF) for name in names if name.startswith(_SELF))
+
+
+def _fields_read(tree: ast.AST) -> Iterator[str]:
+    """`pool.fill` of `options.pool.fill`, whatever `options` is but `self`."""
+    inside: set[ast.AST] = set()
+    for node in descend(tree):
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and node not in inside:
+            inside |= {inner for inner in ast.walk(node) if inner is not node}
+            root, _, field = _path(node).partition(".")
+            if field and root != "self" and isinstance(node.ctx, ast.Load):
+                yield field
 
 
 def settings_beside(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]:
@@ -44,10 +80,11 @@ def settings_beside(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, b
                     yield from ((name, False) for name in _read([method]))
 
 
-def texts_of(source: SourceFile, tests: Sequence[ast.expr]) -> Iterator[tuple[str, str]]:
+def texts_of(source: SourceFile, tests: Sequence[ast.expr]) -> Iterator[tuple[str, str | int]]:
     """(name, text) for each text that the classes around decisions' tests compare an attribute of `self` with, and that
     a function of the file compares an argument with: `self.reduction == "mean"`, `reduction in ("mean", "sum")`,
-    `mode.lower() == "mean"`, `case "mean":`; or that is a key of a table in which it is looked up.
+    `mode.lower() == "mean"`, `case "mean":`; or that is a key of a table in which it is looked up. So for integers
+    that it may equal (`self.mode == 3`): a code is as good as a text.
 
     The file is gone through once, whatever the number of tests.
     """
@@ -57,9 +94,11 @@ def texts_of(source: SourceFile, tests: Sequence[ast.expr]) -> Iterator[tuple[st
     inside = {node for owner in owners for node in ast.walk(owner)}
     tables = _tables(source)
     for node in descend(source.tree):
+        is_code = True
         match node:
-            case ast.Compare(left=left, comparators=[right]):
+            case ast.Compare(left=left, ops=[sign], comparators=[right]):
                 sides = [(left, right), (right, left)]
+                is_code = isinstance(sign, _EQUALITY)
             case ast.Match(subject=subject, cases=cases):
                 sides = [(subject, case.pattern) for case in cases]  # type: ignore[misc]
             case (
@@ -72,9 +111,23 @@ def texts_of(source: SourceFile, tests: Sequence[ast.expr]) -> Iterator[tuple[st
                 continue
         for asked, known in sides:
             texts = [inner.value for inner in ast.walk(known) if isinstance(inner, ast.Constant) and inner.value]
-            for name in _names_in(asked) if texts else ():
+            codes = list(_codes(known)) if is_code and isinstance(asked, (ast.Name, ast.Attribute)) else []
+            for name in _names_in(asked) if texts or codes else ():
                 if not name.startswith(_SELF) or node in inside:
-                    yield from ((name.removeprefix(_SELF), text) for text in texts if isinstance(text, str))
+                    found: list[str | int] = [*(text for text in texts if isinstance(text, str)), *codes]
+                    yield from ((name.removeprefix(_SELF), each) for each in found)
+
+
+def _codes(known: ast.AST) -> Iterator[int]:
+    """The integers of `3`, `(1, 3)`, `case 1 | 3`."""
+    match known:
+        case ast.Constant(value=int(code)) if not isinstance(code, bool):
+            yield code
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts) | ast.MatchOr(patterns=parts):
+            for part in parts:
+                yield from _codes(part)
+        case ast.MatchValue(value=value):
+            yield from _codes(value)
 
 
 def _tables(source: SourceFile) -> dict[str, list[ast.expr | None]]:

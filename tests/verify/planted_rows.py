@@ -1486,6 +1486,30 @@ WRONG = (
         "y = torch.where(x[0].sum().fmin(limit) <= 0, x * 2, x - limit)",
         "value",
     ),
+    Row(
+        "A",
+        "ids_beyond_single",
+        "compared in single precision",
+        RESTRUCTURED,
+        "ids = torch.where(ids.max() > 1e9, ids % 1_000_003, ids)",
+        "value",
+    ),
+    Row(
+        "A",
+        "ids_beyond_single",
+        "as many are hashed, and one more",
+        RESTRUCTURED,
+        "ids = torch.where(ids.max() >= 1_000_000_000, ids % 1_000_003, ids)",
+        "value",
+    ),
+    Row(
+        "A",
+        "cold_or_warm",
+        "compared in single precision",
+        RESTRUCTURED,
+        "logits = torch.where(temperature < 0.7, logits * 2, logits / 2)",
+        "value",
+    ),
 )
 
 DOUBTFUL = (
@@ -2779,6 +2803,91 @@ DOUBTFUL = (
         """,
         "with one row: exception differs",
     ),
+    # ----------------------- settings that are said elsewhere, numbers at a bound, sparse arguments (28 November)
+    Row(
+        "C",
+        "said_by_the_class",
+        "the fill in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_full((4,), self.empty)
+        else:
+            y = rows.sum(0) * self.least()
+        """,
+        "self.empty=0.5: value differs",
+    ),
+    Row(
+        "D",
+        "property_of_heirs",
+        "the fill in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_full((4,), self.empty)
+        else:
+            y = rows.sum(0)
+        """,
+        "`InLogarithms` has a `empty` of its own",
+    ),
+    Row(
+        "C",
+        "looked_up_elsewhere",
+        "the fill in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_full((4,), self.fill)
+        else:
+            y = rows.sum(0)
+        """,
+        "self.fill=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "options_handed_on",
+        "the fill in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = nothing(x, self.options)
+        else:
+            y = rows.sum(0)
+        """,
+        "self.options.fill=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "pooled_by_code",
+        "the fill in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_zeros(4)
+        else:
+            y = rows.prod(0) if self.mode == 3 else rows.sum(0)
+        """,
+        "self.mode=3: value differs",
+    ),
+    Row(
+        "C",
+        "said_by_the_class",
+        "not scaled, as the class says one here",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), self.empty), rows.sum(0))
+        """,
+        "self.least=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "heaviest_edges",
+        "what is chosen of is dense",
+        RESTRUCTURED,
+        "edges = torch.where(total > 1, edges * 2, edges)",
+        "edges sparse: exception differs",
+    ),
 )
 
 RIGHT = (
@@ -3565,5 +3674,77 @@ RIGHT = (
         "both computed, one chosen by the same comparison",
         RESTRUCTURED,
         "y = torch.where(x[0].sum() <= 0, x * 2, x - limit)",
+    ),
+    # ----------------------- settings that are said elsewhere, numbers at a bound, sparse arguments (28 November)
+    Row(
+        "C",
+        "said_by_the_class",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), self.empty), rows.sum(0) * self.least())
+        """,
+    ),
+    Row(
+        "C",
+        "looked_up_elsewhere",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), self.fill), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "options_handed_on",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, nothing(x, self.options), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "pooled_by_code",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_zeros(4), rows.prod(0) if self.mode == 3 else rows.sum(0))
+        """,
+    ),
+    Row(
+        "D",
+        "property_of_heirs",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), self.empty), rows.sum(0))
+        """,
+    ),
+    Row(
+        "A",
+        "ids_beyond_single",
+        "compared in double precision",
+        RESTRUCTURED,
+        "ids = torch.where(ids.max().double() > 1e9, ids % 1_000_003, ids)",
+    ),
+    Row(
+        "A",
+        "cold_or_warm",
+        "compared in double precision",
+        RESTRUCTURED,
+        "logits = torch.where(temperature.double() < 0.7, logits * 2, logits / 2)",
+    ),
+    Row(
+        "C",
+        "heaviest_edges",
+        "scaled by what is chosen",
+        RESTRUCTURED,
+        "edges = edges * torch.where(total > 1, 2, 1)",
     ),
 )

@@ -209,3 +209,25 @@ def test_several_dtypes_once_compiled_are_noted_where_eager_keeps_them(
 
     assert [mismatch for mismatch in all_doubting(found) if "double" in mismatch.sample] == []
     assert [text for text in remarks(found) if text.startswith("given one argument of another dtype")]
+
+
+def test_a_matrix_is_sparse_and_nothing_else_is() -> None:
+    found = changed()
+
+    assert [t.is_sparse for t in found["x sparse"]] == [True, False, False, False, False]
+    assert [label for label in found if "sparse" in label] == ["x sparse"]
+
+
+@pytest.mark.parametrize(
+    ("body", "caught"),
+    [("edges @ nodes", True), ("torch.sparse.mm(edges, nodes)", True), ("edges * nodes.sum()", False)],
+)
+def test_where_a_sparse_matrix_is_multiplied_it_must_stay_so(
+    body: str, caught: bool, options: SessionOptions, program: Callable[..., Entry]
+) -> None:
+    inputs = "\n\ndef make_inputs(seed):\n    return torch.ones(3, 2) * seed, torch.eye(3)\n"
+    step = "import torch\n\n\ndef fn(nodes, edges):\n    edges = {}\n    return {}\n" + inputs
+    first = program(step.format("edges * 2", body))
+    second = program(step.format("torch.where(nodes.sum() > -1, edges * 2, edges)", body))
+    found = compare(first, lambda: second, (), options, 16, False)
+    assert any("sparse" in mismatch.sample for mismatch in found.mismatches) == caught

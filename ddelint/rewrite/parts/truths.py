@@ -181,8 +181,10 @@ class Truths:
         read = [self._read(side) for side in (left, right)]
         items = [side for side in read if side is not None]
         whole_numbers = all(self.kinds.dtype(item).startswith(("int", "uint")) for item in items)
-        if items and (whole_numbers or self._is_exact(left, right)):
+        if items and ((len(items) == 2 and whole_numbers) or self._is_exact(left, right)):
             return self._compared(read[0] or left, operator, read[1] or right)
+        if items and whole_numbers and (sides := self._of_whole(read, (left, right))):
+            return self.write.operation(sides[0], operator, sides[1])
         whole_reads = any(isinstance(side, ast.Call) and called(side) == "int" for side in (left, right))
         if items and not whole_reads and all(self.kinds.dtype(item) in _FLOATS for item in items):
             return self.write.operation(self._wide(read[0], left), operator, self._wide(read[1], right))
@@ -210,6 +212,27 @@ class Truths:
     def _compared(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Expr:
         return self.write.operation(self._leaf(left), operator, self._leaf(right))
 
+    def _of_whole(self, read: Sequence[ast.expr | None], sides: Sequence[ast.expr]) -> list[Expr]:
+        """Sides of a comparison of a whole number that is read with a number; none where no dtype holds both.
+
+        Torch compares them in the tensor's dtype with an integer, which wraps there (300 with `uint8`), and in single
+        precision with a float: in Python, neither loses anything.
+        """
+        (item,) = (item for item in read if item is not None)
+        (number,) = (side for item, side in zip(read, sides) if item is None)
+        kind, dtype = number_kind(self.kinds, number), self.kinds.dtype(item)
+        if dtype == "uint64":
+            return []
+        if kind in ("int", "bool"):
+            fits = dtype == "int64" or _holds(dtype, number)
+            template = "{}" if fits else "{}.long()"
+        else:
+            template = "{}.double()"
+        return [
+            self._leaf(side) if item is None else self.write.expr(template, self._leaf(item))
+            for item, side in zip(read, sides)
+        ]
+
     def _wide(self, item: ast.expr | None, node: ast.expr) -> Expr:
         """A side of a comparison of floats: what is read from a tensor as Python has it, in double precision."""
         built = self._leaf(node if item is None else item)
@@ -227,17 +250,20 @@ class Truths:
         return None
 
     def _is_exact(self, *sides: ast.expr) -> bool:
-        """Whether a float that is read is compared with a literal that every float type holds as it is."""
+        """Whether a number that is read is compared with a literal that every float type holds as it is, integers with
+        one that is a float."""
         match sides:
             case (ast.Call() as read, ast.Constant(value=int() | float() as bound)) | (
                 ast.Constant(value=int() | float() as bound),
                 ast.Call() as read,
             ):
                 item = self._read(read)
-                of_floats = item is not None and self.kinds.dtype(item).startswith(("float", "bfloat"))
+                dtype = self.kinds.dtype(item) if item is not None else ""
                 mantissa, exponent = math.frexp(bound)
                 small = (mantissa * _LEAST_PRECISION).is_integer() and abs(exponent) <= _LEAST_EXPONENT
-                return of_floats and called(read) != "int" and small
+                if dtype.startswith(("int", "uint")):
+                    return isinstance(bound, float) and small
+                return dtype.startswith(("float", "bfloat")) and called(read) != "int" and small
         return False
 
     def _whole(self, node: ast.Call) -> Expr:
@@ -252,3 +278,14 @@ class Truths:
             a, b = self._leaf(first), self._leaf(second)
             return self.write.expr(SAME, a, b, a, b, a)
         return self.write.expr("torch.isclose({}).all()", [*map(self._leaf, node.args), *node.keywords])
+
+
+def _holds(dtype: str, number: ast.expr) -> bool:
+    """Whether a dtype of integers holds a literal, as it is."""
+    try:
+        value = ast.literal_eval(number)
+    except ValueError:
+        return False
+    bits = int(dtype.lstrip("uint"))
+    low, high = (0, 1 << bits) if dtype.startswith("uint") else (-(1 << (bits - 1)), 1 << (bits - 1))
+    return bool(low <= value < high)

@@ -27,7 +27,7 @@ def others_not_run(site: Site, candidate: Candidate, run: Collection[str], impor
     if (also := scripted(site)) != "":
         return also
     is_checked = candidate.claim in (Claim.GENERAL_PATH, Claim.RESTRUCTURED)
-    if is_checked and (heir := overridden(site, run, importing)):
+    if is_checked and (heir := overridden(site, run, importing, calls_alone=candidate.claim is Claim.RESTRUCTURED)):
         return heir
     raises = isinstance(site.statement, ast.Assert) or site.block is Block.RAISES
     if raises and may_be_caught(site, (), importing_but_tests):

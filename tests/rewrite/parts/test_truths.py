@@ -155,3 +155,41 @@ def test_elements_that_no_count_stands_before_are_read_as_they_are() -> None:
     assert "v.new_zeros(1), v])[-1] > 1" in built("len(v) and v[-1] > 1")
     assert "& (v[2] > 1)" in built("len(v) > 1 and v[2] > 1")
     assert built("len(others) > 0 and others[0] == t").endswith("(others[0] == t)")  # of which nothing says what it is
+
+
+WHOLE = [
+    ("int64", "t.item() > 1e9", 1_000_000_001), ("int64", "1e9 < int(t)", 1_000_000_001),
+    ("int64", "t.item() == 16777217.0", 16_777_216), ("int64", "t.item() > 0.5", 1),
+    ("int64", "t.item() >= 2.9999999999", 3),
+    ("int64", "t.item() > wide", 1_000_000_001), ("uint8", "t.item() > 300", 100), ("uint8", "t.item() > -1", 100),
+    ("uint8", "int(t) < high", 100), ("int8", "t.item() > 200", 100), ("int32", "t.item() < 3_000_000_000", 5),
+    ("uint8", "t.item() == 44", 44), ("int16", "high != t.item()", 44),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "test", "value"), WHOLE)
+def test_a_whole_number_that_is_read_is_compared_as_python_does(dtype: str, test: str, value: int) -> None:
+    import torch
+
+    types = {"t": TypeFact("tensor", dtype, ()), "wide": TypeFact("float"), "high": TypeFact("int")}
+    text = f"import torch\n\n\ndef fn(t, wide, high, s):\n    if {test}:\n        s = s + 1\n    return s\n"
+    context = context_of(text, f"if {test}:", types)
+    assert isinstance(context.site.statement, ast.If)
+    truths = Truths(context)
+    predicate = truths.write.code(truths.of(context.site.statement.test))
+    assert "torch.full(" not in predicate
+    values = {"t": torch.tensor(value, dtype=getattr(torch, dtype)), "wide": 1e9, "high": 300, "torch": torch}
+    assert bool(eval(predicate, values)) is bool(eval(test, values))
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("t.item() > 2", "t > 2"),
+        ("t.item() > 0.5", "t > 0.5"),
+        ("t.item() > n", "t > n"),
+        ("t.item() > 1e9", "t.double() > 1e9"),
+    ],
+)
+def test_whole_numbers_are_widened_where_need_be_alone(test: str, expected: str) -> None:
+    assert built(test) == expected

@@ -54,3 +54,16 @@ def test_so_do_those_of_another_file(tmp_path: Path) -> None:
     (tmp_path / "heirs.py").write_text(f"from model import Base\n\n\n{HEIR.format('after')}")
     (tmp_path / "model.py").write_text(BASE)
     assert "(line 5 of heirs.py), which was not run" in found(BASE, filename=str(tmp_path / "model.py"))
+
+
+READ = BASE.replace("x = self.after(x)", "x = x + {}")
+PROPERTY = "class Heir(Base):\n    @property\n    def fill(self):\n        return 1.0\n"
+
+
+@pytest.mark.parametrize("read", ["self.fill", "list(map(self.fill, x))[0]", "torch.full((3,), self.fill)"])
+def test_a_property_that_is_read_and_a_method_that_is_handed_on_count(read: str) -> None:
+    assert found(READ.format(read) + PROPERTY).startswith("`Heir` has a `fill` of its own")
+    assert found(READ.format("row") + PROPERTY) == ""
+    both = context_of(READ.format(read) + PROPERTY, "row.sum() > 0", code="DDE105", filename="model.py").site
+    assert overridden(both, (), calls_alone=True) == "", "where both sides are computed it is read as it was"
+    assert found(READ.format(read) + PROPERTY, run=("model.py::Heir.fill",)) == ""
