@@ -212,6 +212,8 @@ class Decision:
     optional: bool = False
     """Whether it asks for something that callers may leave out. No input is searched for that takes its other side;
     what nobody declared (other arguments and settings, other modes) counts as well as what somebody did."""
+    text: str = ""
+    """The expression, where it stands in a file that is not part of the search."""
 
 
 NOT_FINITE = (" inf", " -inf", " nan")

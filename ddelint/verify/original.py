@@ -36,7 +36,14 @@ from ddelint.verify.modes import (
     requiring_grad,
     sharing,
 )
-from ddelint.verify.other_settings import extreme_settings, other_globals, other_settings, other_texts, pairs
+from ddelint.verify.other_settings import (
+    extreme_globals,
+    extreme_settings,
+    other_globals,
+    other_settings,
+    other_texts,
+    pairs,
+)
 from ddelint.verify.partings import Parting, met, void
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
@@ -359,7 +366,11 @@ class Runs:
                 self._change_while_time_lasts(
                     [change], chosen[: None if mode == OF_ANOTHER_DTYPE else 2], self.left_untried
                 )
-        extremes = [*extreme_arguments(program, sample), *extreme_settings(program, self._recorder.settings)]
+        extremes = [
+            *extreme_arguments(program, sample),
+            *extreme_settings(program, self._recorder.settings),
+            *extreme_globals(program, self._recorder.globals),
+        ]
         self._change_while_time_lasts(extremes, chosen[:2], self.left_untried)
 
     def change_pairs(self) -> None:

@@ -9,7 +9,7 @@ import inspect
 import itertools
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -23,7 +23,7 @@ from ddelint.verify.calls import module_of
 from ddelint.verify.enumerations import as_there, other_members, said
 from ddelint.verify.flags import FLAG
 from ddelint.verify.members import extremes_of, fields_of, is_container, others_of, part_of, with_field
-from ddelint.verify.own_words import found_by_the_class, said_by_the_class, say_otherwise
+from ddelint.verify.own_words import found_by_the_class, is_descriptor, said_by_the_class, say_otherwise
 from ddelint.verify.reach import DEFAULTS, KEYWORD_DEFAULTS, Reached
 from ddelint.verify.samples import Sample, is_ordinary
 
@@ -68,13 +68,11 @@ def other_settings(
 def extreme_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partial[Sample]]:
     """Changes of an input set as in `other_settings`: floats infinite, zero, negative and NaN, integers that a test
     rests on, or that are one, zero, one more and negative, of the first few settings that are any; one at a time."""
-    found = [
+    yield from _in_turn(
         [partial(_with_setting, path, name, other) for other in extremes_of(value)]
         for path, name, value, is_tested in _settings(program, names)
         if is_tested or type(value) is not int or value == 1
-    ]
-    for one_of_each in itertools.zip_longest(*[changes for changes in found if changes][:_MOST_SETTINGS]):
-        yield from (change for change in one_of_each if change is not None)
+    )
 
 
 def _settings(
@@ -116,11 +114,33 @@ def other_globals(program: Any, names: Mapping[str, bool]) -> Iterator[partial[S
     the attributes of classes (`.fill`) and the defaults of functions (`pooled.fill`), one at a time, as
     `other_settings` changes them."""
     found: Counter[str] = Counter()
-    for name, place in _globals(program):
-        for other in _other_values(place.value, is_tested=names[name]) if name in names else ():
+    for name, place in _in_order(program, names):
+        for other in _other_values(place.value, is_tested=names[name]):
             if not isinstance(other, torch.Tensor) and found[_kind_of(name)] < _MOST_GLOBALS:
                 found[_kind_of(name)] += 1
                 yield partial(_with_global, name, other)
+
+
+def extreme_globals(program: Any, names: Mapping[str, bool]) -> Iterator[partial[Sample]]:
+    """Changes of an input set as in `other_globals`, at the extremes of `extreme_settings`: a tolerance that is a
+    default stops a loop at once where it is infinite, and never where it is zero."""
+    yield from _in_turn(
+        [partial(_with_global, name, other) for other in extremes_of(place.value)]
+        for name, place in _in_order(program, names)
+        if names[name] or type(place.value) is not int or place.value == 1
+    )
+
+
+def _in_order(program: Any, names: Mapping[str, bool]) -> Sequence[tuple[str, _Place]]:
+    """What stands under these names, in their order."""
+    order = {name: number for number, name in enumerate(names)}
+    return sorted((found for found in _globals(program) if found[0] in order), key=lambda found: order[found[0]])
+
+
+def _in_turn(found: Iterable[Sequence[partial[Sample]]]) -> Iterator[partial[Sample]]:
+    """The changes of the first few that have any, one of each after the other."""
+    for one_of_each in itertools.zip_longest(*[changes for changes in found if changes][:_MOST_SETTINGS]):
+        yield from (change for change in one_of_each if change is not None)
 
 
 def pairs(changes: Sequence[partial[Sample]]) -> Iterator[Change]:
@@ -207,6 +227,8 @@ def _value_of(module: torch.nn.Module, name: str) -> object:
         value = _part_of(value, part)
     if isinstance(value, (property, FunctionType)):
         return said_by_the_class(value)
+    if "." not in name and is_descriptor(value):
+        return found_by_the_class(module, name)
     return None if isinstance(value, torch.Tensor) else value
 
 
@@ -243,6 +265,9 @@ def _with_setting(path: str, name: str, value: object, sample: Sample) -> Sample
         held = _part_of(owner, first)
         if isinstance(held, (property, FunctionType)):
             say_otherwise(owner, first, value)
+            return program
+        if not rest and is_descriptor(held):
+            setattr(owner, first, value)
             return program
         # what several modules may hold is changed in a copy of this one's
         new = with_field(rest, value, held) if rest else copy.deepcopy(as_there(value, held))

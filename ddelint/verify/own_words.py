@@ -1,9 +1,10 @@
 """Settings that a class says in words of its own: by a property or a method that gives a constant, which is there for a
-subclass to say otherwise, and by a `__getattr__` that looks elsewhere.
+subclass to say otherwise, by a descriptor, and by a `__getattr__` that looks elsewhere.
 """
 
 from __future__ import annotations
 
+import inspect
 from contextlib import suppress
 from enum import Enum
 from types import FunctionType
@@ -33,11 +34,18 @@ def say_otherwise(owner: Any, name: str, value: object) -> None:
     owner.__class__ = type(cls.__name__, (cls,), body)
 
 
+def is_descriptor(found: object) -> bool:
+    """Whether it is one of the user's that can be set (`fill = Ranged(0, 1)` in the class)."""
+    is_users = type(found).__module__.partition(".")[0] not in ("builtins", "functools", "torch")
+    return is_users and hasattr(type(found), "__get__") and hasattr(type(found), "__set__")
+
+
 def found_by_the_class(owner: object, name: str, base: type | None = None) -> object:
-    """What a `__getattr__` of the user's (not that of `base`) finds under a name, where that is a number, a text or a
-    member of an enumeration; None where there is nothing of the kind."""
+    """What a descriptor or a `__getattr__` of the user's (not that of `base`) finds under a name, where that
+    is a number, a text or a member of an enumeration; None where there is nothing of the kind."""
     asked = getattr(type(owner), "__getattr__", None)
-    if asked is None or (base is not None and asked is getattr(base, "__getattr__", None)):
+    own = inspect.getattr_static(type(owner), name, None)
+    if not is_descriptor(own) and (asked is None or (base is not None and asked is getattr(base, "__getattr__", None))):
         return None
     with suppress(Exception):
         value = getattr(owner, name)

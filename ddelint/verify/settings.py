@@ -10,6 +10,8 @@ from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.sources.source import SourceFile, descend
 
 _SELF = "self."
+_DEEPEST_CALL = 3
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _EQUALITY = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
 
 
@@ -155,26 +157,45 @@ def _names_in(asked: ast.expr) -> Iterator[str]:
 def globals_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]:
     """The names that the function around a decision's test reads and doesn't bind, the attributes of what else than
     `self` (`.fill` of `Model.fill`, `type(self).fill`), and its own arguments that have a default (`pooled.fill`), each
-    with whether the test itself rests on it."""
+    with whether the test itself rests on it; then those of the functions of the file that it calls, and these."""
     function = _function_around(source, test)
     if function is None:
         return
+    tested = {n.id for part in _asked_about(test, function) for n in ast.walk(part) if isinstance(n, ast.Name)}
+    for name in _globals_read(function):
+        yield name, name.removeprefix(f"{function.name}.") in tested
+    for called in _called_in_turn(source, function):
+        yield from ((name, False) for name in _globals_read(called))
+
+
+def _globals_read(function: _Function) -> Iterator[str]:
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
     bound |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-    tested = {n.id for part in _asked_about(test, function) for n in ast.walk(part) if isinstance(n, ast.Name)}
-    for name in dict.fromkeys(node.id for node in names if node.id not in bound):
-        yield name, name in tested
+    yield from dict.fromkeys(node.id for node in names if node.id not in bound)
     arguments = [*function.args.posonlyargs, *function.args.args]
     defaulted = arguments[len(arguments) - len(function.args.defaults) :]
     defaulted += [
         arg for arg, default in zip(function.args.kwonlyargs, function.args.kw_defaults) if default is not None
     ]
-    for argument in defaulted if function.name != "forward" else ():
-        yield f"{function.name}.{argument.arg}", argument.arg in tested
+    yield from (f"{function.name}.{argument.arg}" for argument in defaulted if function.name != "forward")
     attributes = (node for node in ast.walk(function) if isinstance(node, ast.Attribute))
-    for name in dict.fromkeys(f".{node.attr}" for node in attributes if not _is_self(node.value)):
-        yield name, False
+    yield from dict.fromkeys(f".{node.attr}" for node in attributes if not _is_self(node.value))
+
+
+def _called_in_turn(source: SourceFile, function: _Function) -> list[_Function]:
+    """The functions of the file that are called by a name in a function, and in those, up to a few calls deep."""
+    known: dict[str, list[_Function]] = {}
+    for node in descend(source.tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            known.setdefault(node.name, []).append(node)
+    found: dict[_Function, None] = {function: None}
+    latest = [function]
+    for _ in range(_DEEPEST_CALL):
+        calls = [node for each in latest for node in ast.walk(each) if isinstance(node, ast.Call)]
+        latest = [each for call in calls for each in known.get(terminal_name(call.func), ()) if each not in found]
+        found |= dict.fromkeys(latest)
+    return list(found)[1:]
 
 
 def _is_self(node: ast.expr) -> bool:

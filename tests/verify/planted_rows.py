@@ -2888,6 +2888,43 @@ DOUBTFUL = (
         "edges = torch.where(total > 1, edges * 2, edges)",
         "edges sparse: exception differs",
     ),
+    Row(
+        "C",
+        "said_by_a_classmethod",
+        "the fill in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_full((4,), self.least())
+        else:
+            y = rows.sum(0)
+        """,
+        "class attribute floor=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "said_by_a_descriptor",
+        "the fill in eager only",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and rows.shape[0] == 0:
+            y = x.new_full((4,), self.fill)
+        else:
+            y = rows.sum(0)
+        """,
+        "self.fill=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "settled_steps",
+        "what has settled stays so",
+        GENERAL_PATH,
+        f"""
+        if not {COMPILING} and moved.item() < tolerance:
+            break
+        """,
+        "default settle.tolerance=inf: value differs",
+    ),
 )
 
 RIGHT = (
@@ -3746,5 +3783,25 @@ RIGHT = (
         "scaled by what is chosen",
         RESTRUCTURED,
         "edges = edges * torch.where(total > 1, 2, 1)",
+    ),
+    Row(
+        "C",
+        "said_by_a_classmethod",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), self.least()), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "said_by_a_descriptor",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), self.fill), rows.sum(0))
+        """,
     ),
 )

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from ddelint.sources.source import SourceFile
-from ddelint.verify.other_settings import other_settings, other_texts
+from ddelint.verify.other_settings import extreme_globals, other_settings, other_texts
 from ddelint.verify.samples import Sample
-from ddelint.verify.settings import settings_of, texts_of
+from ddelint.verify.settings import globals_of, settings_of, texts_of
 
 SAMPLE = Sample("seed 0", True, lambda: ((), {}))
 
@@ -152,3 +152,81 @@ def test_integers_that_a_setting_may_equal_are_tried(statement: str, codes: set[
     assert set(found) == codes
     labels = [change(SAMPLE).label for change in other_texts(Pool(), {"mode": found})]
     assert labels == [f"seed 0, self.mode={code}" for code in found]
+
+
+class Ranged:
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = f"_{name}"
+
+    def __get__(self, owner: object, kind: type | None = None) -> object:
+        return self if owner is None else owner.__dict__[self.name]
+
+    def __set__(self, owner: object, value: float) -> None:
+        owner.__dict__[self.name] = value
+
+
+class Checked(torch.nn.Module):
+    fill = Ranged()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fill = 2.0
+
+
+def test_what_a_descriptor_keeps_is_another_value() -> None:
+    (change,) = other_settings(Checked(), {"fill": False})
+    assert change(SAMPLE).label == "seed 0, self.fill=1.0"
+    assert change(SAMPLE).prepare(Checked()).fill == 1.0
+    assert Checked().fill == 2.0
+
+
+CALLED = """
+LEVEL = 0.0
+
+
+class Pool:
+    floor = 0.0
+
+    @classmethod
+    def least(cls):
+        return cls.floor + deeper()
+
+    def forward(self, x):
+        if x.sum() > 0:
+            return x
+        return x + self.least()
+
+
+def deeper(share=0.0):
+    return LEVEL * share
+
+
+def never(gain=0.0):
+    return OTHER * gain
+"""
+
+
+def test_globals_and_defaults_of_what_is_called_count(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(CALLED)
+    source = SourceFile.read(path)
+    test = next(node.test for node in ast.walk(source.tree) if isinstance(node, ast.If))
+    found = dict(globals_of(source, test))
+    assert {".floor", "LEVEL", "deeper.share"} <= found.keys()
+    assert not {"OTHER", "never.gain"} & found.keys()
+
+
+def settle(x: float, tolerance: float = 0.5) -> float:
+    return x if x > tolerance else 0.0
+
+
+def test_defaults_come_to_their_extremes() -> None:
+    labels = [change(SAMPLE).label for change in extreme_globals(settle, {"settle.tolerance": True, "settle.x": True})]
+    assert labels[:2] == ["seed 0, default settle.tolerance=inf", "seed 0, default settle.tolerance=0.0"]
+    first = next(extreme_globals(settle, {"settle.tolerance": True}))(SAMPLE)
+    before = settle.__defaults__
+    try:
+        first.prepare(settle)
+        assert settle.__defaults__ == (float("inf"),)
+    finally:
+        settle.__defaults__ = before

@@ -53,8 +53,17 @@ def functions_run(
 ) -> list[ast.FunctionDef]:
     """The functions of a file that calls in `nodes` of one of its functions run, and those that these call in turn; not
     the function itself."""
+    return [found for file, found in functions_run_anywhere(source, function, nodes, read) if file is source]
+
+
+def functions_run_anywhere(
+    source: SourceFile, function: ast.AST | None, nodes: Sequence[ast.AST], read: Read | None = None
+) -> list[tuple[SourceFile, ast.FunctionDef]]:
+    """The same with those of other files of the project, each with its file; through these only as far as they are
+    called from there."""
     here, owner = _file_around(source, function, read)
-    return [found for found in dict.fromkeys(here.run(nodes, owner, _DEEPEST_CALL)) if found is not function]
+    ran = dict.fromkeys((file.source, found) for file, found in here.run(nodes, owner, _DEEPEST_CALL))
+    return [(file, found) for file, found in ran if found is not function]
 
 
 def run_by(context: Context, call: ast.Call) -> ast.FunctionDef | None:
@@ -97,7 +106,7 @@ class _File:
     """Calls as far as one file, and those that it imports from, show what they run."""
 
     def __init__(self, source: SourceFile, read: Read | None) -> None:
-        self._source, self._read = source, read
+        self.source, self._read = source, read
         self._definitions = {s.name: s for s in source.tree.body if isinstance(s, (ast.FunctionDef, ast.ClassDef))}
         self._elsewhere: dict[str, tuple[_File, str] | None] = {}
 
@@ -124,13 +133,15 @@ class _File:
                     found[place] = is_tensor or found.get(place, False)
         return found
 
-    def run(self, nodes: Sequence[ast.AST], owner: _Class | None, depth: int) -> Iterator[ast.FunctionDef]:
-        """The functions of this file that calls in `nodes` run; `owner` is the class that `self` is of."""
+    def run(
+        self, nodes: Sequence[ast.AST], owner: _Class | None, depth: int
+    ) -> Iterator[tuple[_File, ast.FunctionDef]]:
+        """The functions that calls in `nodes` run, each with its file; `owner` is the class that `self` is of."""
         for call in (inner for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Call)):
             callee = self._callee(call.func, owner) if depth else None
-            if callee is not None and callee.file is self:
-                yield callee.function
-                yield from self.run(callee.function.body, callee.owner, depth - 1)
+            if callee is not None:
+                yield callee.file, callee.function
+                yield from callee.file.run(callee.function.body, callee.owner, depth - 1)
 
     def _callee(self, called: ast.expr, owner: _Class | None) -> _Callee | None:
         match called:
@@ -171,7 +182,7 @@ class _File:
     def _other(self, name: str) -> tuple[_File, str] | None:
         """The file that a name is imported from, and what it is called there; empty for the file itself."""
         if name not in self._elsewhere:
-            found = imported(self._source, name, self._read)
+            found = imported(self.source, name, self._read)
             self._elsewhere[name] = None if found is None else (_File(found[0], self._read), found[1])
         return self._elsewhere[name]
 

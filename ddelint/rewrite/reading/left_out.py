@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from ddelint.knowledge.operators import terminal_name
-from ddelint.rewrite.reading.changes_of_calls import functions_run
+from ddelint.rewrite.reading.changes_of_calls import functions_run_anywhere
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import enclosing_block
 from ddelint.rewrite.reading.regions import leaves_at_its_end
@@ -19,9 +19,10 @@ from ddelint.sources.source import SourceFile
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def optional_tests(source: SourceFile, statement: ast.If, side: bool) -> Iterator[ast.expr]:
+def optional_tests(source: SourceFile, statement: ast.If, side: bool) -> Iterator[tuple[SourceFile, ast.expr]]:
     """Those in the arms of a branch, and behind it where the arm that is not compiled leaves: what is compiled goes on
-    there; with those in what is called there, as far as it stands in the file. `side`: the one that is compiled."""
+    there; with those in what is called there, in other files of the project, too. Each with its file. `side`: the one
+    that is compiled."""
     region: list[ast.stmt] = [*statement.body, *statement.orelse]
     function = next((n for n in source.ancestors(statement) if isinstance(n, _FUNCTIONS)), None)
     if leaves_at_its_end(statement.orelse if side else statement.body):
@@ -31,8 +32,9 @@ def optional_tests(source: SourceFile, statement: ast.If, side: bool) -> Iterato
             if isinstance(inner, ast.stmt):
                 block = enclosing_block(source, inner)
                 region += block[block.index(inner) + 1 :]
-    for part in (*region, *functions_run(source, function, region)):
-        yield from _tests_in(part)
+    parts: list[tuple[SourceFile, ast.AST]] = [(source, statement) for statement in region]
+    for file, part in (*parts, *functions_run_anywhere(source, function, region)):
+        yield from ((file, test) for test in _tests_in(part))
 
 
 def _tests_in(part: ast.AST) -> Iterator[ast.expr]:

@@ -122,6 +122,8 @@ def unseen(decision: Decision, side: str, state: State) -> str:
 
 
 def _test(decision: Decision, state: State) -> str:
+    if decision.text:
+        return decision.text
     return " ".join(state.history.original(decision.span.filename).segment(decision.span).split())
 
 

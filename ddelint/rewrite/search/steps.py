@@ -196,10 +196,11 @@ def _optional_behind(history: History, site: Site, side: bool | None, asked: Seq
     if side is None or not isinstance(statement, ast.If) or site.role is not Role.IF_TEST:
         return
     known = {question.span for question in asked}
-    for test in optional_tests(source, statement, side):
-        span = source.span(test)
+    for file, test in optional_tests(source, statement, side):
+        span = file.span(test)
         if span not in known:
-            yield replace(_decision(history.home(span), None), optional=True)
+            text = "" if file is source else " ".join(file.segment(span).split())
+            yield replace(_decision(history.home(span), None), optional=True, text=text)
 
 
 def tests_of(history: History, asked: Sequence[Question]) -> tuple[Decision, ...]:
