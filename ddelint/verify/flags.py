@@ -102,7 +102,9 @@ def instead_of_nothing(
             yield partial(_with_change, signature, name, text, partial(_alone, other))
 
 
-def extreme_arguments(program: Callable[..., Any], sample: Sample) -> Iterator[partial[Sample]]:
+def extreme_arguments(
+    program: Callable[..., Any], sample: Sample, beyond: Sequence[int] = ()
+) -> Iterator[partial[Sample]]:
     """Changes of an input set: the numbers among the first few arguments that are any, and in lists, dictionaries and
     objects, infinite, zero, negative and NaN, one at a time."""
     signature, given = _bound(_called(program), sample)
@@ -110,9 +112,9 @@ def extreme_arguments(program: Callable[..., Any], sample: Sample) -> Iterator[p
     for name, parameter in signature.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        others = [partial(_with_argument, signature, name, other) for other in extremes_of(given[name])]
+        others = [partial(_with_argument, signature, name, other) for other in extremes_of(given[name], beyond)]
         for field, held in fields_of(given[name]).items():
-            for other in extremes_of(held):
+            for other in extremes_of(held, beyond):
                 text = f"with {field}={said(other)}"
                 others.append(partial(_with_change, signature, name, text, partial(with_field, field, other)))
         if others:

@@ -22,6 +22,8 @@ IN_ANOTHER_SHAPE = "with another dimension"
 SPARSE = "with a sparse argument"
 ALONE = "with a gradient for one argument"
 EXPANDED = "with rows that share memory"
+_WIDE = 4
+"""Bytes of integers of which hardly anybody says larger ones."""
 _MOST = 3
 """Arguments that become of another kind, for each kind."""
 
@@ -108,6 +110,13 @@ def _without_gradient(leaf: Any) -> Any:
 def _expanded(sample: Sample) -> Sample:
     make = with_leaves(sample, lambda leaves: list(map(_one_row_repeated, leaves)))
     return replace(sample, label=f"{sample.label}, {EXPANDED}", declared=False, make=make, mode=EXPANDED)
+
+
+def beyond_the_narrow(sample: Sample) -> tuple[int, ...]:
+    """The first integers that the arguments' narrow dtypes do not hold: beside a tensor, torch wraps them."""
+    leaves = (leaf for leaf in pytree.tree_leaves(sample.make()) if _is_plain(leaf) and is_integer(leaf))
+    narrow = (leaf.dtype for leaf in leaves if leaf.dtype.itemsize < _WIDE)
+    return tuple(dict.fromkeys(torch.iinfo(dtype).max + 1 for dtype in narrow))
 
 
 def _has_rows(leaf: Any) -> bool:

@@ -7,6 +7,7 @@ One at a time: all at once may come to another side of a decision, where what on
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +33,8 @@ _NO_FIELDS = (torch.Tensor, torch.nn.Module, type, FunctionType, MethodType, Mod
 def places_of_numbers(value: object) -> Sequence[int]:
     """Where among the leaves of a float or a container the numbers stand that may be others: bools, floats, and
     integers that are zero (others may be sizes, or places)."""
-    leaves = pytree.tree_leaves(value) if isinstance(value, (float, *_CONTAINERS)) else []
+    is_any = isinstance(value, (float, *_CONTAINERS)) or of_numpy(value) is not None
+    leaves = pytree.tree_leaves(value) if is_any else []
     changed = ((leaf, other_number(leaf)) for leaf in leaves)
     return [place for place, (leaf, other) in enumerate(changed) if other is not leaf and other != leaf]
 
@@ -52,16 +54,19 @@ def others_of(value: object) -> Sequence[object]:
 
 
 def _holds_only_plain(value: object) -> bool:
-    return isinstance(value, _CONTAINERS) and all(type(leaf) in _PLAIN for leaf in pytree.tree_leaves(value))
+    return isinstance(value, _CONTAINERS) and all(
+        type(leaf) in _PLAIN or of_numpy(leaf) is not None for leaf in pytree.tree_leaves(value)
+    )
 
 
-def extremes_of(value: object) -> Sequence[object]:
-    """What else a number may be: a float infinite, zero, negative and NaN, an integer zero, one more and negative; a
-    container that holds nothing but numbers and texts, with its first few floats infinite, one at a time."""
+def extremes_of(value: object, beyond: Sequence[int] = ()) -> Sequence[object]:
+    """What else a number may be: a float infinite, zero, negative and NaN, an integer zero, one more and negative, and
+    each of `beyond`; a container that holds nothing but numbers and texts, with its first few floats infinite, one at a
+    time."""
     if type(value) is float:
         others: Sequence[object] = (math.inf, 0.0, -1.0, math.nan)
     elif type(value) is int:
-        others = (0, value + 1, -1)
+        others = (0, value + 1, -1, *beyond)
     elif _holds_only_plain(value):
         leaves, spec = pytree.tree_flatten(value)
         places = [place for place, leaf in enumerate(leaves) if type(leaf) is float and leaf != math.inf][:_MOST]
@@ -84,7 +89,7 @@ def other_fields(value: object, texts: Mapping[str, Sequence[str | int]]) -> Ite
             others = [text for text in compared or texts_beside(held) if text != held]
         elif type(held) is int and held:
             others = [code for code in texts.get(name.rpartition(".")[2], ()) if type(code) is int and code != held]
-        elif type(held) in _PLAIN and (other := other_number(held)) is not held:
+        elif (type(held) in _PLAIN or of_numpy(held) is not None) and (other := other_number(held)) is not held:
             codes = [code for code in texts.get(name.rpartition(".")[2], ()) if type(code) is type(held) is int]
             others = [other, *(code for code in codes if code not in (other, held))]
         yield from ((name, other) for other in others if other != held)
@@ -99,7 +104,10 @@ def _fields_inside(value: object) -> Iterator[tuple[str, object]]:
 
 def fields_of(value: object) -> Mapping[str, object]:
     """Field → value of an object of the user's: what it was given, what stands in its slots, the fields of a named
-    tuple, the items of a dictionary of the user's class by their names. Nothing for what is no such object."""
+    tuple, the items of a dictionary of the user's class by their names, what a `functools.partial` gives by name.
+    Nothing for what is no such object."""
+    if isinstance(value, functools.partial):
+        return value.keywords
     if type(value).__module__.partition(".")[0] in ("builtins", "torch"):
         return {}
     if isinstance(value, tuple):
@@ -115,6 +123,9 @@ def part_of(value: object, name: str) -> object:
     """What stands under a name in an object of the user's or a dictionary; None where nothing does."""
     if isinstance(value, dict) and dict.__contains__(value, name):
         return dict.__getitem__(value, name)
+    if isinstance(value, type) and value.__module__.partition(".")[0] not in ("builtins", "torch"):
+        stands = inspect.getattr_static(value, name, None)
+        return stands if isinstance(stands, (*_PLAIN[:-1], Enum)) else None
     own = getattr(value, "__dict__", {}) if isinstance(value, (dict, list)) else {}
     if name in own:
         return own[name]
@@ -150,6 +161,11 @@ def with_field(name: str, other: object, value: object) -> object:
     new = with_field(inner, other, held) if inner else copy.deepcopy(as_there(other, held))
     if isinstance(value, tuple):
         return type(value)._make(new if each == first else part for each, part in fields_of(value).items())  # type: ignore[attr-defined]
+    if isinstance(value, functools.partial):
+        return functools.partial(value.func, *value.args, **{**value.keywords, first: new})
+    if isinstance(value, type):
+        body = {first: new, "__module__": value.__module__, "__qualname__": value.__qualname__}
+        return type(value)(value.__name__, (value,), body)
     changed = copy.copy(value)
     if isinstance(changed, dict):
         _put(changed, first, new)
@@ -186,6 +202,16 @@ def with_one_less(value: Any) -> Any:
     return value[:-1] or value
 
 
+def of_numpy(value: Any) -> bool | int | float | None:
+    """Python's number for one of numpy's; None for anything else."""
+    if type(value).__module__ != "numpy" or getattr(value, "shape", None) != () or hasattr(value, "__setitem__"):
+        return None
+    with suppress(Exception):
+        number = value.item()
+        return number if isinstance(number, (bool, int, float)) else None
+    return None
+
+
 def is_container(value: object) -> bool:
     """Whether it may hold numbers."""
     return isinstance(value, _CONTAINERS)
@@ -193,6 +219,9 @@ def is_container(value: object) -> bool:
 
 def other_number(leaf: Any) -> Any:
     """Zero, which hides what is multiplied with it or added, becomes one half, or one."""
+    if (python := of_numpy(leaf)) is not None:
+        other = other_number(python)
+        return leaf if other == python or other != other else type(leaf)(other)
     if type(leaf) is bool:
         return not leaf
     if type(leaf) is int:

@@ -20,7 +20,7 @@ from ddelint.verify.calls import Outcome
 from ddelint.verify.flags import FLAG, extreme_arguments, instead_of_nothing, other_flags
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
-from ddelint.verify.kinds import ALONE, IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, SPARSE, other_kinds
+from ddelint.verify.kinds import ALONE, IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, SPARSE, beyond_the_narrow, other_kinds
 from ddelint.verify.making import other_makings
 from ddelint.verify.meeting import difference, is_untouched
 from ddelint.verify.mismatches import parts_in_form
@@ -366,10 +366,11 @@ class Runs:
                 self._change_while_time_lasts(
                     [change], chosen[: None if mode == OF_ANOTHER_DTYPE else 2], self.left_untried
                 )
+        beyond = beyond_the_narrow(sample)
         extremes = [
-            *extreme_arguments(program, sample),
-            *extreme_settings(program, self._recorder.settings),
-            *extreme_globals(program, self._recorder.globals),
+            *extreme_arguments(program, sample, beyond),
+            *extreme_settings(program, self._recorder.settings, beyond),
+            *extreme_globals(program, self._recorder.globals, beyond),
         ]
         self._change_while_time_lasts(extremes, chosen[:2], self.left_untried)
 

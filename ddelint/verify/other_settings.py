@@ -5,6 +5,7 @@ another one, or two of them are.
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import itertools
 import operator
@@ -22,7 +23,7 @@ import torch
 from ddelint.verify.calls import module_of
 from ddelint.verify.enumerations import as_there, other_members, said
 from ddelint.verify.flags import FLAG
-from ddelint.verify.members import extremes_of, fields_of, is_container, others_of, part_of, with_field
+from ddelint.verify.members import extremes_of, fields_of, is_container, of_numpy, others_of, part_of, with_field
 from ddelint.verify.own_words import found_by_the_class, is_descriptor, said_by_the_class, say_otherwise
 from ddelint.verify.reach import DEFAULTS, KEYWORD_DEFAULTS, Reached
 from ddelint.verify.samples import Sample, is_ordinary
@@ -65,11 +66,11 @@ def other_settings(
                 yield partial(_with_setting, path, name, other)
 
 
-def extreme_settings(program: Any, names: Mapping[str, bool]) -> Iterator[partial[Sample]]:
+def extreme_settings(program: Any, names: Mapping[str, bool], beyond: Sequence[int] = ()) -> Iterator[partial[Sample]]:
     """Changes of an input set as in `other_settings`: floats infinite, zero, negative and NaN, integers that a test
     rests on, or that are one, zero, one more and negative, of the first few settings that are any; one at a time."""
     yield from _in_turn(
-        [partial(_with_setting, path, name, other) for other in extremes_of(value)]
+        [partial(_with_setting, path, name, other) for other in extremes_of(value, beyond)]
         for path, name, value, is_tested in _settings(program, names)
         if is_tested or type(value) is not int or value == 1
     )
@@ -91,7 +92,10 @@ def _settings(
         for name in [pattern] if is_absent else _names_in(module, pattern):
             if name != "training" and (path, name) not in known:
                 known.add((path, name))
-                yield path, name, defaults[name] if is_absent else _value_of(module, name), is_tested
+                value = defaults[name] if is_absent else _value_of(module, name)
+                yield path, name, value, is_tested
+                if isinstance(value, functools.partial):
+                    yield from ((path, f"{name}.{bound}", held, False) for bound, held in value.keywords.items())
 
 
 def other_texts(program: Any, texts: Mapping[str, Sequence[str | int]]) -> Iterator[partial[Sample]]:
@@ -121,11 +125,11 @@ def other_globals(program: Any, names: Mapping[str, bool]) -> Iterator[partial[S
                 yield partial(_with_global, name, other)
 
 
-def extreme_globals(program: Any, names: Mapping[str, bool]) -> Iterator[partial[Sample]]:
+def extreme_globals(program: Any, names: Mapping[str, bool], beyond: Sequence[int] = ()) -> Iterator[partial[Sample]]:
     """Changes of an input set as in `other_globals`, at the extremes of `extreme_settings`: a tolerance that is a
     default stops a loop at once where it is infinite, and never where it is zero."""
     yield from _in_turn(
-        [partial(_with_global, name, other) for other in extremes_of(place.value)]
+        [partial(_with_global, name, other) for other in extremes_of(place.value, beyond)]
         for name, place in _in_order(program, names)
         if names[name] or type(place.value) is not int or place.value == 1
     )
@@ -199,6 +203,9 @@ def _kind(value: object) -> type:
 
 
 def _other_value(value: object, *, is_tested: bool) -> bool | float | int | torch.Tensor | None:
+    if (python := of_numpy(value)) is not None:
+        other = _other_value(python, is_tested=is_tested)
+        return None if other is None else type(value)(other)  # type: ignore[call-arg]
     if isinstance(value, bool):
         return not value
     if isinstance(value, float):

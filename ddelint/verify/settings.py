@@ -60,6 +60,15 @@ def _handed_on(method: ast.FunctionDef) -> Iterator[str]:
         yield from (name.removeprefix(_SELF) for name in names if name.startswith(_SELF))
 
 
+def _field_asked(call: ast.Call) -> str:
+    """`pool.fill` of `getattr(options.pool, "fill")`; empty for what asks for none."""
+    match call:
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(last)), *_]):
+            root, _, within = _path(owner).partition(".")
+            return "" if root in ("", "self") else f"{within}.{last}".removeprefix(".")
+    return ""
+
+
 def _fields_read(tree: ast.AST) -> Iterator[str]:
     """`pool.fill` of `options.pool.fill`, whatever `options` is but `self`."""
     inside: set[ast.AST] = set()
@@ -69,6 +78,8 @@ def _fields_read(tree: ast.AST) -> Iterator[str]:
             root, _, field = _path(node).partition(".")
             if field and root != "self" and isinstance(node.ctx, ast.Load):
                 yield field
+        elif isinstance(node, ast.Call) and (within := _field_asked(node)):
+            yield within
 
 
 def settings_beside(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]]:

@@ -231,3 +231,28 @@ def test_where_a_sparse_matrix_is_multiplied_it_must_stay_so(
     second = program(step.format("torch.where(nodes.sum() > -1, edges * 2, edges)", body))
     found = compare(first, lambda: second, (), options, 16, False)
     assert any("sparse" in mismatch.sample for mismatch in found.mismatches) == caught
+
+
+def test_integers_that_narrow_arguments_do_not_hold_are_among_the_extremes(
+    options: SessionOptions, program: Callable[..., Entry]
+) -> None:
+    text = """
+    import torch
+
+
+    def fn(losses, labels, classes=10):
+        if {}labels.max().item() >= classes:
+            losses = losses * (labels < classes)
+        return losses.cumsum(0)
+
+
+    def make_inputs(seed):
+        g = torch.Generator().manual_seed(seed)
+        labels = torch.randint(0, 9 if seed % 2 else 14, (6,), generator=g)
+        return torch.rand(6, generator=g), labels.to(torch.{})
+    """
+    for dtype, differs in (("uint8", True), ("int8", True), ("int64", False)):
+        first, second = (program(textwrap.dedent(text.format(head, dtype))) for head in ("", "True or "))
+        found = compare(first, lambda second=second: second, (), options, 16, False)  # type: ignore[misc]
+        assert any("classes=" in mismatch.sample for mismatch in found.mismatches) is differs
+    assert extremes_of(7, (256,)) == [0, 8, -1, 256]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
@@ -230,3 +232,54 @@ def test_defaults_come_to_their_extremes() -> None:
         assert settle.__defaults__ == (float("inf"),)
     finally:
         settle.__defaults__ = before
+
+
+class Config:
+    empty, width = 0.0, 3
+
+
+class Deepest:
+    config = Config
+
+
+def finish(total: float, floor: float, gain: float = 1.0) -> float:
+    return total * gain + floor
+
+
+class Bound(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.config, self.deeper = Config, Deepest()
+        self.fill, self.stored = np.float32(0.0), {"level": np.float64(2.0), "count": np.int64(7)}
+        self.finish = functools.partial(finish, floor=0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "value"),
+    [
+        ("config.empty", "self.config.empty=0.5", lambda bound: bound.config.empty),
+        ("deeper.config.empty", "self.deeper.config.empty=0.5", lambda bound: bound.deeper.config.empty),
+        ("finish", "self.finish.floor=0.5", lambda bound: bound.finish(0.0)),
+        ("fill", "self.fill=np.float32(0.5)", lambda bound: float(bound.fill)),
+        ("stored", "self.stored={'level': np.float64(1.0), 'count': np.int64(7)}", lambda bound: bound.stored["level"]),
+    ],
+)
+def test_settings_of_classes_numpy_and_bound_arguments_are_others(
+    name: str, label: str, value: Callable[[Bound], float]
+) -> None:
+    (change,) = other_settings(Bound(), {name: False})
+    sample = change(SAMPLE)
+    assert sample.label == f"seed 0, {label}"
+    changed = sample.prepare(Bound())
+    assert value(changed) == (1.0 if name == "stored" else 0.5)
+    assert (Config.empty, Deepest.config, value(Bound())) == (0.0, Config, 2.0 if name == "stored" else 0.0)
+
+
+def test_what_is_asked_of_handed_options_by_a_text_counts(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(
+        HANDED.format("return nothing(x, self.options)").replace("wanted.fill", 'getattr(wanted.pool, "gap", 0.0)')
+    )
+    source = SourceFile.read(path)
+    test = next(node.test for node in ast.walk(source.tree) if isinstance(node, ast.If))
+    assert "options.pool.gap" in dict(settings_of(source, test))
