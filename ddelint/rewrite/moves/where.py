@@ -215,7 +215,7 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
                 merge.source, "early_result" if len(then.returned) == 1 else f"early_result{len(values)}"
             )
             kept += write.assigned(result, value.built)
-            value = Value(write.expression(result))
+            value = Value(write.expression(result), named=value.node)
         values.append(value)
     folded, final = _folded(merge, compiled, merge.reader().read([last], "final"), state)
     if state:

@@ -61,6 +61,8 @@ class Value:
     operator: ast.operator | None = None
     node: ast.expr | None = None
     """The expression of the source that it is, where nothing in it changes."""
+    named: ast.expr | None = None
+    """The expression whose value it holds, where it is a name that this got."""
 
 
 @dataclass

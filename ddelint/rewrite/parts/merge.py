@@ -10,6 +10,7 @@ from functools import partial
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import NEUTRAL, Arm, ArmReader, NotMergeable, Target, Value, chosen_returns
 from ddelint.rewrite.parts.harmless import FLOATS, INTEGERS, harmless
+from ddelint.rewrite.parts.member_by_member import chosen_by_member, collects
 from ddelint.rewrite.parts.pieces import chosen_piece
 from ddelint.rewrite.parts.truths import Truths
 from ddelint.rewrite.reading.around import number_kind, read_elsewhere
@@ -161,13 +162,19 @@ class Merge:
         return Truths(self.context, device, self.assumed, names)
 
     def choose(self, test: Expr, first: Value, second: Value) -> Expr:
-        """`torch.where(test, first, second)`; the value where both are the same, a piece where both are pieces."""
+        """`torch.where(test, first, second)`; the value where both are the same, a piece where both are pieces, of each
+        member where both are collections. Raises NotMergeable."""
         if self.write.code(first.built) == self.write.code(second.built):
             return first.built
         piece = chosen_piece(self.write, test, first.built, second.built)
         if piece is not None:
             return piece
-        return self.write.expr("torch.where({}, {}, {})", test, *self._both(test, first, second))
+        both = self._both(test, first, second)
+        names = fresh_name(self.source, "when_true"), fresh_name(self.source, "when_false")
+        by_member = chosen_by_member(self.write, test, both, (first.named, second.named), names)
+        if by_member is None and any(collects(self.write, value) for value in both):
+            raise NotMergeable("a collection")
+        return by_member or self.write.expr("torch.where({}, {}, {})", test, *both)
 
     def _both(self, test: Expr, first: Value, second: Value) -> tuple[Expr, Expr]:
         """Both values, each kept harmless where it isn't chosen."""

@@ -1,0 +1,105 @@
+"""Two collections of as many members (`[g * scale for g in grads]` and `grads`): the choice is made for each member."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ddelint.rewrite.writing.rewrites import Expr, Writer
+
+_COLLECTIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_CHOSEN = "torch.where({}, {}, {})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """What is computed of each member of `over`, which `target` names; of a dictionary of each value."""
+
+    target: ast.expr
+    over: str
+    value: ast.expr
+    template: str
+    """The collection, with room for a member, its target, and what is gone through."""
+    key: str = ""
+
+    @property
+    def name(self) -> str:
+        """The target as it is written, a pair without brackets."""
+        pair = self.target.elts if isinstance(self.target, ast.Tuple) else [self.target]
+        return ", ".join(map(ast.unparse, pair))
+
+
+def chosen_by_member(
+    write: Writer, test: Expr, values: Sequence[Expr], nodes: Sequence[ast.expr | None], names: tuple[str, str]
+) -> Expr | None:
+    """The collection whose members `test` chooses; None where neither value says what it computes of each member.
+
+    One of the two may be what the other goes through, as it is; lists of different origin go side by side, by `names`.
+    `nodes`: what the values are of in the source, which may have got names since.
+    """
+    codes = [write.code(value) for value in values]
+    read = [_members(code) for code in codes]
+    known = next((members for members in read if members is not None), None)
+    if known is not None:
+        each = [_itself(known, code) if one is None else _value_in(known, one) for one, code in zip(read, codes)]
+        if None not in each:
+            chosen = (_expression(write, ast.unparse(value)) for value in each if value is not None)
+            return _collected(write, known, known.name, known.over, write.expr(_CHOSEN, test, *chosen))
+    known = known or next(
+        (m for m in (_members(ast.unparse(n)) for n in nodes if n is not None) if m is not None), None
+    )
+    if known is None or known.key:
+        return None
+    of_both = write.expr(_CHOSEN, test, *map(write.expression, names))
+    return _collected(write, known, ", ".join(names), f"zip({', '.join(codes)})", of_both)
+
+
+def collects(write: Writer, value: Expr) -> bool:
+    """Whether a value is a collection that is written out, which `torch.where` does not take."""
+    return isinstance(ast.parse(write.code(value), mode="eval").body, _COLLECTIONS)
+
+
+def _collected(write: Writer, known: _Members, target: str, over: str, value: Expr) -> Expr:
+    parts = [_expression(write, known.key)] if known.key else []
+    return write.expr(known.template, *parts, value, _expression(write, target), _expression(write, over))
+
+
+def _members(code: str) -> _Members | None:
+    match ast.parse(code, mode="eval").body:
+        case ast.ListComp(elt=value, generators=[ast.comprehension() as each]):
+            template = "[{} for {} in {}]"
+        case ast.Call(
+            func=ast.Name(id="tuple" | "list" as kind),
+            args=[ast.GeneratorExp(elt=value, generators=[ast.comprehension() as each])],
+            keywords=[],
+        ):
+            template = f"{kind}({{}} for {{}} in {{}})"
+        case ast.DictComp(key=ast.Name(id=key), value=value, generators=[ast.comprehension() as each]):
+            if not (isinstance(each.target, ast.Tuple) and ast.unparse(each.target.elts[0]) == key):
+                return None
+            over = ast.unparse(each.iter)
+            return None if each.ifs else _Members(each.target, over, value, "{{{}: {} for {} in {}}}", key)
+        case _:
+            return None
+    return None if each.ifs or each.is_async else _Members(each.target, ast.unparse(each.iter), value, template)
+
+
+def _value_in(known: _Members, members: _Members) -> ast.expr | None:
+    """What a collection holds of each member, in the words of one that goes through the same."""
+    alike = (members.over, members.template, members.key) == (known.over, known.template, known.key)
+    return members.value if alike and ast.unparse(members.target) == ast.unparse(known.target) else None
+
+
+def _itself(known: _Members, code: str) -> ast.expr | None:
+    """Each member of what is gone through, where that is the other value."""
+    match known.target:
+        case ast.Name() as name if code == known.over:
+            return name
+        case ast.Tuple(elts=[_, ast.Name() as name]) if known.key and f"{code}.items()" == known.over:
+            return name
+    return None
+
+
+def _expression(write: Writer, code: str) -> Expr:
+    return write.expr(code.replace("{", "{{").replace("}", "}}"))
