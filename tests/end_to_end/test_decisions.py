@@ -42,3 +42,36 @@ def test_the_shortcut_is_asked_only_in_eager(spelling: str, tmp_path: Path) -> N
     left = check(path, "--fix")
     assert (left.error, left.codes) == ("", [])
     assert "not torch.compiler.is_compiling() and" in path.read_text("utf-8")
+
+
+HIDDEN = """import torch
+
+
+def pace(strength):
+    x = strength - strength.mean()
+    if {test}:
+        return torch.ones(())
+    return torch.stack([(x[:-lag] * x[lag:]).sum() for lag in range(2, 8)]).argmax() + 2.0
+
+
+def fn(strength, start):
+    return start // (pace(strength) // 2).clamp(min=1).long()
+
+
+def make_inputs(seed):
+    generator = torch.Generator().manual_seed(seed)
+    strength = torch.rand(16, generator=generator) * (2 if seed % 4 else 0)
+    return strength, torch.randint(0, 30, (6,), generator=generator)
+"""
+
+
+@pytest.mark.parametrize("test", ["x.pow(2).sum().item() < 1e-6", "not x.pow(2).sum() >= 1e-6"])
+def test_what_is_hidden_by_what_comes_behind_is_no_shortcut(test: str, tmp_path: Path) -> None:
+    """All inputs on which it returns early give the same without it, for half of two is one: others need not."""
+    pytest.importorskip("torch")
+    path = tmp_path / "program.py"
+    path.write_text(HIDDEN.format(test=test))
+    left = check(path, "--fix")
+    assert (left.error, left.codes) == ("", [])
+    assert "torch.where(" in path.read_text("utf-8")
+    assert "guard_or" not in path.read_text("utf-8")

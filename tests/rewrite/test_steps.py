@@ -12,7 +12,7 @@ from ddelint.nouns.diagnostics import Applicability, Claim, Diagnostic, Edit, Qu
 from ddelint.nouns.protocol import Decision
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.search.history import History
-from ddelint.rewrite.search.steps import Key, State, Step, decisions_of, reworded
+from ddelint.rewrite.search.steps import Key, State, Step, compiled_side, decisions_of, reworded
 from ddelint.sources.source import SourceFile
 
 NAME = "model.py"
@@ -102,3 +102,21 @@ def test_a_comparison_that_is_still_asked_was_only_put_in_other_words(test: str,
     still = Key(NAME, 1, 1, "other words", "truth")
     state = State(History({NAME: source}), [step], {still: step.diagnostic})
     assert reworded(state) == ([step] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("claim", "side", "text", "expected"),
+    [
+        (Claim.GENERAL_PATH, False, "if guard_or_false(n < 2):", False),
+        (Claim.GENERAL_PATH, True, "if guard_or_true(n < 2):", True),
+        (Claim.GENERAL_PATH, None, NEVER, False),
+        (Claim.GENERAL_PATH, None, ALWAYS, True),
+        (Claim.RESTRUCTURED, False, NEVER, None),
+    ],
+)
+def test_the_side_that_is_compiled_is_what_a_move_says_or_its_text(
+    claim: Claim, side: bool | None, text: str, expected: bool | None
+) -> None:
+    """Where the sides meet, what that side leaves is held against what the other one does."""
+    edit = Edit(Span(NAME, 1, 1, 1, 2), text)
+    assert compiled_side(Candidate("guard_on_size", claim, "one side", (edit,), side=side)) is expected

@@ -216,6 +216,8 @@ def compiled_side(candidate: Candidate) -> bool | None:
     """The side that the new text takes while compiling, whatever the truth; None where it chooses none."""
     if candidate.claim is not Claim.GENERAL_PATH:
         return None
+    if candidate.side is not None:
+        return candidate.side
     text = "\n".join(edit.content for edit in candidate.edits)
     chosen = {side for pattern, side in _CHOSEN if pattern.search(text)}
     return chosen.pop() if len(chosen) == 1 else None
