@@ -75,3 +75,32 @@ def test_what_is_hidden_by_what_comes_behind_is_no_shortcut(test: str, tmp_path:
     assert (left.error, left.codes) == ("", [])
     assert "torch.where(" in path.read_text("utf-8")
     assert "guard_or" not in path.read_text("utf-8")
+
+
+LAST_ROWS = """import torch
+
+UNBACKED = {0: [0]}
+
+
+def fn(x, most):
+    count = x.shape[0]
+    kept = min(count, 5)
+    return x.narrow(0, count - kept, kept).cumsum(0) * most
+
+
+def make_inputs(seed):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn((7, 3, 5, 1, 0, 12)[seed % 6], 2, generator=generator), torch.ones(())
+"""
+
+
+def test_a_region_that_makes_an_earlier_fix_needless_is_written(tmp_path: Path) -> None:
+    """Only Inductor asks, of the gradient; the fix of `min` is not needed beside an operator that goes around it."""
+    pytest.importorskip("torch")
+    path = tmp_path / "program.py"
+    path.write_text(LAST_ROWS)
+    left = check(path, "--fix", "--unsafe-fixes")
+    assert (left.error, left.codes) == ("", [])
+    text = path.read_text("utf-8")
+    check(path, "--fix", "--unsafe-fixes")
+    assert path.read_text("utf-8") == text

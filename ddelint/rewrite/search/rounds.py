@@ -284,9 +284,10 @@ class Search:
 
     def _taken_out(self, state: State) -> tuple[State, bool]:
         """A state with regions taken out of its program, and whether that can be exported or compiled for it."""
-        before = len(state.steps)
+        before = {step.number for step in state.steps}
         state = self._phase.run(state, allow_unsafe=True)
-        return state, len(state.steps) > before and self._asking.goes_through(state)
+        is_more = any(step.number not in before for step in state.steps)  # others may not be needed beside them
+        return state, is_more and self._asking.goes_through(state)
 
     def _refuted(self, safe: State, everything: State, comparison: Comparison | None) -> list[Step]:
         """The steps that all samples speak against, which are not tried again, or not called safe again."""
