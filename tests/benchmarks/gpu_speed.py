@@ -1,4 +1,4 @@
-"""How long programs take on a GPU before and after their fixes, small and large, as the table of docs/gpu.md.
+"""How long programs take on a GPU before and after their fixes, with few rows and with many.
 
     python tests/benchmarks/gpu_speed.py PROGRAM.py... --fixed FOLDER [--scales 1 64 4096] [--device cuda]
 
