@@ -282,3 +282,15 @@ def test_a_name_without_a_value_in_the_first_iteration_has_that_of_the_one_befor
     (program,) = with_imports("masked_loop", context_of(text, "x.sum() > t", TYPES, "DDE105"))
     samples = [(torch.tensor([0.5, 1.0, 2.0, 3.0]), torch.tensor(limit)) for limit in (20.0, 40.0, 60.0, 900.0)]
     assert failures(text, program, samples, ("export", "compile")) == []
+
+
+def test_a_loop_that_goes_on_where_eager_raises_is_not_safe() -> None:
+    body = (
+        "    for i in range(4):\n        x = x * 2\n        if x.sum() > t:\n            break\n"
+        "        if i % 2 == 0:\n            continue\n        y = x + 1\n    return y\n"
+    )
+    always = body.replace("        if i % 2 == 0:\n            continue\n", "")
+    for text in (body, always):
+        context = context_of(f"import torch\n\n\ndef fn(x, t):\n{text}", "x.sum() > t", TYPES, "DDE105")
+        assert [one for one in candidates("masked_loop", context) if "has a value" not in one.doubt] == []
+    assert candidates("masked_loop", context)

@@ -34,6 +34,9 @@ ARMS = {
     "a spread of what is made of it": (
         "    y = err.sum()\n    if hit.sum() > 2:\n        y = torch.std(err[hit] * 2) * w\n    return y\n"
     ),
+    "a spread of two selections": (
+        "    y = err.sum()\n    if hit.sum() > 2:\n        y = (err[hit] * err.exp()[hit]).var() * w\n    return y\n"
+    ),
     "a spread": "    kept = err[hit]\n    y = w * 1\n    if hit.sum() > 2:\n        y = y + kept.std()\n    return y\n",
 }
 

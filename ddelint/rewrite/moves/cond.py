@@ -64,7 +64,7 @@ def torch_cond(context: Context) -> Iterator[Rewrite]:
 
 def _rewrite(context: Context, lines: Lines) -> Rewrite:
     site = context.site
-    message = "while compiling, torch.cond computes one of the two arms; eager stays as it is"
+    message = "while compiling, torch.cond computes one of the two arms; eager keeps its branch"
     decisions = (site.decision,) if site.decision is not None else ()
     # what is expensive is not computed for nothing
     preferred = any(isinstance(n, ast.Call) and called(n) in knowledge().expensive for n in ast.walk(site.statement))

@@ -70,7 +70,8 @@ def _is_about_values(context: Context, test: ast.expr) -> bool:
 
 
 def _is_now_and_then(context: Context, test: ast.expr) -> bool:
-    """Whether a test asks if it is some call's turn, `self.steps.item() % 4 == 0`: what is done then is no shortcut."""
+    """Whether a test asks if it is some call's turn, `self.steps.item() % 4 == 0`: what is done then is likely no
+    shortcut, however it may be spelled otherwise, and is tried as one last."""
     named = (definition(context, node.id) for node in ast.walk(test) if isinstance(node, ast.Name))
     for node in (node for root in (test, *named) if root is not None for node in ast.walk(root)):
         match node:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
@@ -49,7 +49,7 @@ from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Statements, re
 _CONTAINERS = frozenset(("list", "tuple", "dict", "set", "module", "str", "none"))
 _NUMBERS = frozenset(("int", "float", "bool"))
 _COST = "every iteration is computed"
-_UNSET = "where eager leaves in the first iteration and raises for a name without a value, the compiled program goes on"
+_UNSET = "where eager leaves before a name has a value, and raises for it, the compiled program goes on"
 
 
 def leaving(context: Context, statement: ast.If | ast.While) -> Iterator[Rewrite]:
@@ -143,8 +143,8 @@ class _Leaving:
         begun = [*choices.begun(), *(self.write.while_compiling(unset) if unset else [])]
         changes[self.loop] = [*begun, self.loop, *choices.chosen(self.behind)]
         message = "run all iterations while compiling, and choose what eager would have left the loop with"
-        cost = f"{_COST}; {_UNSET}" if self.unset else _COST
-        return restructured(message, {**changes, **self.changes}, cost, decisions=tuple(tests))
+        rewrite = restructured(message, {**changes, **self.changes}, _COST, decisions=tuple(tests))
+        return replace(rewrite, doubt=_UNSET) if self.unset else rewrite
 
     # ------------------------------------------------------------------ exits
 
@@ -269,7 +269,7 @@ class _Leaving:
             raise NotMergeable("nothing is read behind the loop")
 
     def _require_value_later(self, name: str) -> None:
-        """Eager raises where the first iteration leaves before it gives a name its value; each later one has it.
+        """Eager raises where an iteration leaves before any has given a name its value; one that ends has given it.
 
         Raises NotMergeable where that is not so.
         """

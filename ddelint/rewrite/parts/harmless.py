@@ -145,8 +145,9 @@ class _Arm:
             case ast.Call() if (self.again or self.few) and (spread := spread_of_two(self.context, node)) is not None:
                 self.changes |= spread
                 return
-            case ast.Call() if self.few and (mask := self._mask_of_spread(node)) is not None:
-                self.changes[mask] = self.write.expr("{} | ~{}" if self.taken else "{} | {}", mask, self.test)
+            case ast.Call() if self.few and (masks := self._masks_of_spread(node)):
+                for mask in masks:
+                    self.changes[mask] = self.write.expr("{} | ~{}" if self.taken else "{} | {}", mask, self.test)
                 return
             case ast.Name(ctx=ast.Load()) if (again := self._again(node)) is not None:
                 self.changes[node] = again
@@ -154,14 +155,14 @@ class _Arm:
         for child in ast.iter_child_nodes(node):
             self.visit(child)
 
-    def _mask_of_spread(self, node: ast.Call) -> ast.expr | None:
-        """The mask of what a call takes the spread of: where the arm isn't chosen it may select everything."""
+    def _masks_of_spread(self, node: ast.Call) -> list[ast.expr]:
+        """The mask of what a call takes the spread of, wherever it stands: where the arm isn't chosen it may select
+        everything. None where there are several."""
         call = applied(node) if called(node) in knowledge().spreads else None
-        for inner in ast.walk(call.tensor) if call is not None else ():
-            match inner:
-                case ast.Subscript(slice=mask) if self.kinds.dtype(mask) == "bool":
-                    return mask
-        return None
+        inside = ast.walk(call.tensor) if call is not None else ()
+        subscripts = [inner for inner in inside if isinstance(inner, ast.Subscript)]
+        masks = [inner.slice for inner in subscripts if self.kinds.dtype(inner.slice) == "bool"]
+        return masks if len({ast.unparse(mask) for mask in masks}) == 1 else []
 
     def _again(self, node: ast.expr) -> Expr | None:
         """A float tensor computed again, of harmless operands; None where it can do no harm."""

@@ -48,7 +48,9 @@ def rows_in_range(context: Context, test: ast.expr, path: Sequence[ast.AST]) -> 
         if not isinstance(outer, ast.Subscript) or outer.slice is not inner or not isinstance(outer.ctx, ast.Load):
             continue
         if _may_be_empty(context, outer.value) and not _is_written_to(context, outer):
-            found[outer] = write.expr("{}.index_select(0, {})[0]", _rows(context, outer.value), chosen)
+            rows = write.expr("torch.sym_max({}.shape[0], 1)", outer.value)
+            place = write.expr("{}.remainder({})", chosen, rows)  # one from the end is negative
+            found[outer] = write.expr("{}.index_select(0, {})[0]", _rows(context, outer.value), place)
             del found[inner]
     return found
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ddelint.rewrite.reading.names import names_written
 from ddelint.rewrite.writing.rewrites import Expr, Writer
 
 _COLLECTIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -25,34 +26,44 @@ class _Members:
 
     @property
     def name(self) -> str:
-        """The target as it is written, a pair without brackets."""
-        pair = self.target.elts if isinstance(self.target, ast.Tuple) else [self.target]
-        return ", ".join(map(ast.unparse, pair))
+        """The target as it is written, several without brackets."""
+        match self.target:
+            case ast.Tuple(elts=[_, _, *_] as several):
+                return ", ".join(map(ast.unparse, several))
+        return ast.unparse(self.target)
+
+    @property
+    def names(self) -> set[str]:
+        """The names that the target binds."""
+        return names_written(self.target)
 
 
 def chosen_by_member(
     write: Writer, test: Expr, values: Sequence[Expr], nodes: Sequence[ast.expr | None], names: tuple[str, str]
 ) -> Expr | None:
-    """The collection whose members `test` chooses; None where neither value says what it computes of each member.
+    """The collection whose members `test` chooses; None where nothing says that both values have as many.
 
-    One of the two may be what the other goes through, as it is; lists of different origin go side by side, by `names`.
-    `nodes`: what the values are of in the source, which may have got names since.
+    One of the two is what the other goes through, as it is, or both go through the same. `nodes`: what the values are
+    of in the source, which may have got names since: such go side by side, by `names`, as those do whose members have a
+    name that the test reads.
     """
     codes = [write.code(value) for value in values]
     read = [_members(code) for code in codes]
-    known = next((members for members in read if members is not None), None)
-    if known is not None:
-        each = [_itself(known, code) if one is None else _value_in(known, one) for one, code in zip(read, codes)]
-        if None not in each:
-            chosen = (_expression(write, ast.unparse(value)) for value in each if value is not None)
-            return _collected(write, known, known.name, known.over, write.expr(_CHOSEN, test, *chosen))
-    known = known or next(
-        (m for m in (_members(ast.unparse(n)) for n in nodes if n is not None) if m is not None), None
-    )
-    if known is None or known.key:
+    of_names = [_members(ast.unparse(node)) if node is not None else None for node in nodes]
+    both = [now or before for now, before in zip(read, of_names)]
+    known = next((members for members in both if members is not None), None)
+    if known is None:
         return None
-    of_both = write.expr(_CHOSEN, test, *map(write.expression, names))
-    return _collected(write, known, ", ".join(names), f"zip({', '.join(codes)})", of_both)
+    each = [_itself(known, code) if one is None else _value_in(known, one) for one, code in zip(both, codes)]
+    if None in each:
+        return None
+    if read != both or write.reads(test) & known.names:
+        if known.key:
+            return None
+        of_both = write.expr(_CHOSEN, test, *map(write.expression, names))
+        return _collected(write, known, ", ".join(names), f"zip({', '.join(codes)}, strict=True)", of_both)
+    chosen = (_expression(write, ast.unparse(value)) for value in each if value is not None)
+    return _collected(write, known, known.name, known.over, write.expr(_CHOSEN, test, *chosen))
 
 
 def collects(write: Writer, value: Expr) -> bool:

@@ -16,9 +16,16 @@ from ddelint.rewrite.parts.truths import Truths
 from ddelint.rewrite.reading.around import number_kind, read_elsewhere
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.mixed import starts_as_number
-from ddelint.rewrite.reading.names import bound_before, fresh_name, names_read, names_written, parameters
+from ddelint.rewrite.reading.names import (
+    bound_before,
+    enclosing_block,
+    fresh_name,
+    names_read,
+    names_written,
+    parameters,
+)
 from ddelint.rewrite.reading.naming import condition_name
-from ddelint.rewrite.reading.regions import live_behind
+from ddelint.rewrite.reading.regions import changed_in_place, live_behind
 from ddelint.rewrite.writing.rewrites import Expr, Part, Statements
 from ddelint.sources.buffers import is_buffer
 
@@ -174,7 +181,14 @@ class Merge:
         by_member = chosen_by_member(self.write, test, both, (first.named, second.named), names)
         if by_member is None and any(collects(self.write, value) for value in both):
             raise NotMergeable("a collection")
+        if by_member is not None and any(self._is_changed_behind(self.write.code(value)) for value in both):
+            raise NotMergeable("a collection that is changed later, and may be somebody else's")
         return by_member or self.write.expr("torch.where({}, {}, {})", test, *both)
+
+    def _is_changed_behind(self, name: str) -> bool:
+        """Whether what stands behind the branch changes what a name holds in place."""
+        block = enclosing_block(self.source, self.place)
+        return name in changed_in_place(block[block.index(self.place) + 1 :])
 
     def _both(self, test: Expr, first: Value, second: Value) -> tuple[Expr, Expr]:
         """Both values, each kept harmless where it isn't chosen."""

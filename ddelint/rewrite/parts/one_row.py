@@ -6,6 +6,7 @@ Unlike one element more, which only a reduction can be given, this is right for 
 from __future__ import annotations
 
 import ast
+import builtins
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,8 +15,9 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
 from ddelint.rewrite.parts.counted import counted, rows_of, zeros_like_rows
 from ddelint.rewrite.reading.around import is_unconditional, listed_mask
-from ddelint.rewrite.reading.kinds import own_arguments, reduces_all, tensor_argument
+from ddelint.rewrite.reading.kinds import Kind, Kinds, own_arguments, reduces_all, tensor_argument
 from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.managers import library
 from ddelint.rewrite.reading.names import (
     called,
     fresh_name,
@@ -106,7 +108,8 @@ def _selected_behind(
     context: Context, test: ast.expr, statements: Sequence[ast.stmt]
 ) -> tuple[dict[ast.AST, Any], dict[str, str]]:
     """Behind each selection by the mask whose places a test counts, the rows that the test wants; in eager what is
-    selected stays what it is. A selection on the way (`x[m].max(0)`) gets a name of its own, once as long as it stays.
+    selected stays what it is. A selection on the way (`x[m].max(0)`) gets a name of its own; where others are made of
+    it, it has that as long as nothing changes.
     """
     masks = counted(test, _mask_of, general_side(test))
     changes: dict[ast.AST, Any] = {}
@@ -121,9 +124,12 @@ def _selected_behind(
             names |= dict(zip(wanted, wanted))
         elif isinstance(statement, _SIMPLE):
             changes |= _named_within(context, statement, masks, known, names)
-        given = _given_alone(statement)
+        given = _given_alone(context, statement)
         known = {text: name for text, name in known.items() if given and given not in names_read(ast.parse(text))}
         written = names_written(statement) | changed_in_place([statement])
+        written |= names_read(
+            *(part for call in _unknown_calls(context, statement) for part in ast.iter_child_nodes(call))
+        )
         masks = {mask: rows for mask, rows in masks.items() if not names_read(ast.parse(mask)) & written}
     return changes, names if changes else {}
 
@@ -135,10 +141,11 @@ def _named_within(
     on, and `known` where nobody holds what is selected."""
     lines: Statements = []
     changes: dict[ast.AST, Any] = {}
-    selections = (node for node in ast.walk(statement) if _is_selection(node, masks))
-    for node in selections:
-        assert isinstance(node, ast.Subscript)
-        if not is_unconditional(context.site.source, node, statement):
+    selections = [
+        node for node in ast.walk(statement) if isinstance(node, ast.Subscript) and _is_selection(node, masks)
+    ]
+    for node in sorted(selections, key=position):
+        if not is_unconditional(context.site.source, node, statement) or _may_come_too_late(context, statement, node):
             continue
         shared = known if _gives_others(context, node) else {}
         name = shared.get(ast.unparse(node), "")
@@ -167,11 +174,31 @@ def _word(rows: ast.expr) -> str:
     return "rows"
 
 
-def _given_alone(statement: ast.stmt) -> str:
+def _unknown_calls(context: Context, statement: ast.stmt) -> Iterator[ast.Call]:
+    """Calls of what is no function of torch's or Python's, and no tensor's method: they may change what they get."""
+    kinds, source = Kinds(context), context.site.source
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if hasattr(builtins, name):
+                continue
+            case ast.Call(func=ast.Attribute(value=owner)) if kinds.of(owner) is Kind.TENSOR:
+                continue
+            case ast.Call() if library(node.func, source) != "torch":
+                yield node
+
+
+def _may_come_too_late(context: Context, statement: ast.stmt, node: ast.expr) -> bool:
+    """Whether something that a statement calls before a part of it may change what that reads."""
+    calls = _unknown_calls(context, statement)
+    return any(position(call) < position(node) and node not in set(ast.walk(call)) for call in calls)
+
+
+def _given_alone(context: Context, statement: ast.stmt) -> str:
     """The name that a statement gives what it computes, where it does nothing else; else empty."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_pure(value):
-            return name if not changed_in_place([statement]) else ""
+            alone = not changed_in_place([statement]) and next(_unknown_calls(context, statement), None) is None
+            return name if alone else ""
     return ""
 
 

@@ -216,12 +216,13 @@ class Truths:
         """Sides of a comparison of a whole number that is read with a number; none where no dtype holds both.
 
         Torch compares them in the tensor's dtype with an integer, which wraps there (300 with `uint8`), and in single
-        precision with a float: in Python, neither loses anything.
+        precision with a float: in Python, neither loses anything. Double precision orders all integers as they are
+        against a float below 2**53; of one that has no value in the text that is taken for granted.
         """
         (item,) = (item for item in read if item is not None)
         (number,) = (side for item, side in zip(read, sides) if item is None)
         kind, dtype = number_kind(self.kinds, number), self.kinds.dtype(item)
-        if dtype == "uint64":
+        if dtype == "uint64" or _is_beyond_double(number):
             return []
         if kind in ("int", "bool"):
             fits = dtype == "int64" or _holds(dtype, number)
@@ -289,3 +290,13 @@ def _holds(dtype: str, number: ast.expr) -> bool:
     bits = int(dtype.lstrip("uint"))
     low, high = (0, 1 << bits) if dtype.startswith("uint") else (-(1 << (bits - 1)), 1 << (bits - 1))
     return bool(low <= value < high)
+
+
+def _is_beyond_double(number: ast.expr) -> bool:
+    """Whether a float that is written out is one beside which double precision does not hold each integer."""
+    match number:
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _is_beyond_double(operand)
+        case ast.Constant(value=float(value)):
+            return abs(value) >= 2**53 and math.isfinite(value)
+    return False

@@ -425,7 +425,7 @@ class Asking:
 
 
 def _asks_around(state: State, history: History, question: Question, new: Question, touched: Sequence[Span]) -> bool:
-    """Whether what was asked is asked of an expression around it, of which little was written: `~` for `not`."""
+    """Whether what was asked is asked of an expression around it in which something was written: `~` for `not`."""
     if new.kind != question.kind or not any(new.span.contains(span) for span in touched):
         return False
     now, before = history.home(new.span), state.history.home(question.span)

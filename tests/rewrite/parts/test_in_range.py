@@ -87,6 +87,7 @@ def test_both_sides_are_computed_for_each_number() -> None:
 
 FEW = {
     "two tables": "order = rank.argsort()\nif k < n:\n    y = rank[order[k]]\nelse:\n    y = rank.sum() + 2\nreturn y",
+    "from the end": "order = rank.argsort() - n\ny = rank.sum()\nif k < n:\n    y = rank[order[k]]\nreturn y",
     "one table": "y = rank[k] if k < n else rank.sum() - 1\nreturn y",
     "one less": "y = rank.sum()\nif n > k:\n    y = y + rank[n - 1]\nreturn y",
     "rows": "rows = rank[:, None] * torch.ones(2)\nif k >= n:\n    return rows.sum(0)\nreturn rows[k]",

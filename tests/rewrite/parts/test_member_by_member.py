@@ -35,10 +35,15 @@ PROGRAMS = {
         "    parts = [part * 3 for part in parts]\n    return parts\n",
         "[torch.where(total > 1, when_true, when_false) for when_true, when_false in zip(",
     ),
-    "two names of a member": (
-        "    if total > 1:\n        parts = [a * b for a, b in zip(parts, [y, x])]\n"
+    "a test that reads the name of a member": (
+        "    x = x - 1\n    if x.sum() + y.sum() > 0:\n        parts = [x * 2 for x in parts]\n"
         "    return parts[0].sum() + parts[1]\n",
-        "[torch.where(total > 1, when_true, when_false) for when_true, when_false in zip(",
+        "[torch.where(x.sum() + y.sum() > 0, when_true, when_false) for when_true, when_false in zip([",
+    ),
+    "a pair of one": (
+        "    pairs = [(x,), (y,)]\n    if total > 1:\n        new = [a * 2 for (a,) in pairs]\n    else:\n"
+        "        new = [a + 2 for (a,) in pairs]\n    return new[0].sum() + new[1]\n",
+        "for (a,) in pairs]",
     ),
 }
 
@@ -48,7 +53,7 @@ def test_each_member_is_chosen(body: str, expected: str) -> None:
     import torch
 
     load_moves()
-    context = context_of(HEAD + body, "total > 1")
+    context = context_of(HEAD + body, "total > 1" if "if total > 1" in body else "x.sum() + y.sum() > 0")
     texts = [context.site.source.apply(each.edits) for each in in_order(["where_merge"], context)]
     written = [text for text in texts if "".join(expected.split()) in "".join(text.split())]
     samples = [(torch.full((3,), value), torch.arange(3.0)) for value in (-4.0, 0.5, 2.0)]
@@ -59,6 +64,10 @@ def test_each_member_is_chosen(body: str, expected: str) -> None:
     "body",
     [
         "    if total > 1:\n        parts = [part for part in parts if part.dim()]\n    return parts\n",
+        "    if total > 1:\n        parts = [a * b for a, b in zip(parts, [y, x])]\n    return parts[0] + parts[1]\n",
+        "    more = [x + i for i in range(3)]\n    if total > 1:\n        parts = more\n"
+        "    else:\n        parts = [part * 2 for part in parts]\n    return parts[0] + parts[1]\n",
+        "    if total > 1:\n        parts = [part * 2 for part in parts]\n    parts[0] = x\n    return parts\n",
         "    parts = {1: x}\n    if total > 1:\n        parts = {2 * key: one for key, one in parts.items()}\n"
         "    return parts\n",
     ],

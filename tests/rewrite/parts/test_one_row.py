@@ -187,6 +187,24 @@ ON_THE_WAY = {
         "(x > 0).sum() == 0",
         2,
     ),
+    "again behind a call that may change the rows": (
+        "    keep = x > 0\n    if not keep.any():\n        return x * 1\n    best = x[keep].argmax()\n"
+        "    z = rescaled(x)\n    return z - x[keep].kthvalue(1).values * best\n",
+        "not keep.any()",
+        2,
+    ),
+    "not behind such a call in its statement": (
+        "    keep = x > 0\n    if not keep.any():\n        return x * 1\n"
+        "    return (rescaled(x) - x[keep].kthvalue(1).values) * x[x > 9].sum()\n",
+        "not keep.any()",
+        0,
+    ),
+    "not where the call may change the mask": (
+        "    keep = x > 0\n    if not keep.any():\n        return x * 1\n    widened(keep)\n"
+        "    return x - x[keep].kthvalue(1).values\n",
+        "not keep.any()",
+        0,
+    ),
     "handed over": (
         "    keep = x > 0\n    if not keep.any():\n        return x * 1\n"
         "    return x - torch.minimum(x[keep], x.exp()[keep]).kthvalue(1).values * torch.quantile(x[keep], 0.5)\n",
@@ -206,7 +224,7 @@ ON_THE_WAY = {
 @pytest.mark.parametrize(("body", "asking", "count"), ON_THE_WAY.values(), ids=ON_THE_WAY)
 def test_a_selection_on_the_way_gets_a_name_and_its_rows(body: str, asking: str, count: int) -> None:
     texts = filled(body, asking)
-    assert [text.count("new_zeros(") for text in texts] == [count]
+    assert [text.count("new_zeros(") for text in texts] == [count] * bool(count)
 
 
 def test_what_is_selected_only_now_and_then_stays() -> None:
@@ -218,7 +236,9 @@ def test_what_is_selected_only_now_and_then_stays() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("body", "asking", "count"), ON_THE_WAY.values(), ids=ON_THE_WAY)
+@pytest.mark.parametrize(
+    ("body", "asking", "count"), [one for one in ON_THE_WAY.values() if "rescaled" not in one[0] and one[2]]
+)
 def test_selections_on_the_way_run_of_nothing_while_compiling(body: str, asking: str, count: int) -> None:
     import torch
 

@@ -193,3 +193,9 @@ def test_a_whole_number_that_is_read_is_compared_as_python_does(dtype: str, test
 )
 def test_whole_numbers_are_widened_where_need_be_alone(test: str, expected: str) -> None:
     assert built(test) == expected
+
+
+@pytest.mark.parametrize("number", ["9007199254740992.0", "-1e18"])
+def test_beside_a_float_that_large_no_dtype_holds_each_integer(number: str) -> None:
+    """2**53 + 1 is above 2**53 in Python, and not in double precision."""
+    assert "double()" not in built(f"t.item() > {number}")
