@@ -106,6 +106,7 @@ class Operators(SimpleNamespace):
     sure_methods: Names
     annotations: Mapping[str, Names]
     regions: Mapping[str, Names]
+    spelling: Mapping[str, Names]
     static_positions: Mapping[str, StaticPosition]
     needs_argument: Mapping[str, StaticPosition]
     wants_integers: Names
@@ -218,7 +219,7 @@ def operators() -> Operators:
 _OPEN = ("static_positions", "needs_argument", "side_by_side", "letters", "says")
 """Tables whose keys are names of operators."""
 _NOT_FOR_OTHERS = ("prefilter", "while_compiling")
-_FULL_NAMES = ("annotations", "conversions", "regions", "retired")
+_FULL_NAMES = ("annotations", "conversions", "regions", "retired", "spelling")
 """Tables of full dotted names; in the others a full name says which function the last part of it is about."""
 _OTHERS = "of_others"
 
@@ -325,6 +326,7 @@ def _build(table: dict[str, Any]) -> Operators:
         sure_methods=frozenset(evidence["sure_methods"]),
         annotations=_sets(table["annotations"]),
         regions=_sets(table["regions"]),
+        spelling=_sets(table["spelling"]),
         static_positions={name: StaticPosition(**entry) for name, entry in table["static_positions"].items()},
         needs_argument={name: StaticPosition(**entry) for name, entry in table["needs_argument"].items()},
         wants_integers=frozenset(table["wants_integers"]["receiver_first"]),
