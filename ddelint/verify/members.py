@@ -10,6 +10,7 @@ import copy
 import functools
 import inspect
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
@@ -124,6 +125,8 @@ def part_of(value: object, name: str) -> object:
     if isinstance(value, dict) and dict.__contains__(value, name):
         return dict.__getitem__(value, name)
     if isinstance(value, type) and value.__module__.partition(".")[0] not in ("builtins", "torch"):
+        if type(value) is not type:
+            return None  # no other class stands for an enumeration, or for what has a metaclass of its own
         stands = inspect.getattr_static(value, name, None)
         return stands if isinstance(stands, (*_PLAIN[:-1], Enum)) else None
     own = getattr(value, "__dict__", {}) if isinstance(value, (dict, list)) else {}
@@ -212,6 +215,17 @@ def of_numpy(value: Any) -> bool | int | float | None:
     return None
 
 
+def as_numpy(kind: type, *numbers: Any) -> Any:
+    """The first of some numbers that a type of numpy's holds (no 402 is a `uint8`); None where it holds none."""
+    for number in numbers:
+        with suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("error")  # before numpy 2 integers wrap, with a warning
+            made = kind(number)
+            if made == number or isinstance(number, float):
+                return made
+    return None
+
+
 def is_container(value: object) -> bool:
     """Whether it may hold numbers."""
     return isinstance(value, _CONTAINERS)
@@ -221,7 +235,8 @@ def other_number(leaf: Any) -> Any:
     """Zero, which hides what is multiplied with it or added, becomes one half, or one."""
     if (python := of_numpy(leaf)) is not None:
         other = other_number(python)
-        return leaf if other == python or other != other else type(leaf)(other)
+        made = None if other == python or other != other else as_numpy(type(leaf), other)
+        return leaf if made is None or made == leaf else made
     if type(leaf) is bool:
         return not leaf
     if type(leaf) is int:

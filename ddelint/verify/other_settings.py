@@ -23,7 +23,16 @@ import torch
 from ddelint.verify.calls import module_of
 from ddelint.verify.enumerations import as_there, other_members, said
 from ddelint.verify.flags import FLAG
-from ddelint.verify.members import extremes_of, fields_of, is_container, of_numpy, others_of, part_of, with_field
+from ddelint.verify.members import (
+    as_numpy,
+    extremes_of,
+    fields_of,
+    is_container,
+    of_numpy,
+    others_of,
+    part_of,
+    with_field,
+)
 from ddelint.verify.own_words import found_by_the_class, is_descriptor, said_by_the_class, say_otherwise
 from ddelint.verify.reach import DEFAULTS, KEYWORD_DEFAULTS, Reached
 from ddelint.verify.samples import Sample, is_ordinary
@@ -205,7 +214,8 @@ def _kind(value: object) -> type:
 def _other_value(value: object, *, is_tested: bool) -> bool | float | int | torch.Tensor | None:
     if (python := of_numpy(value)) is not None:
         other = _other_value(python, is_tested=is_tested)
-        return None if other is None else type(value)(other)  # type: ignore[call-arg]
+        made = None if other is None else as_numpy(type(value), other, python // 2)
+        return None if made is None or made == value else made
     if isinstance(value, bool):
         return not value
     if isinstance(value, float):

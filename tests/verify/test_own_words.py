@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from ddelint.sources.source import SourceFile
-from ddelint.verify.other_settings import extreme_globals, other_settings, other_texts
+from ddelint.verify.members import other_number
+from ddelint.verify.other_settings import extreme_globals, other_globals, other_settings, other_texts
 from ddelint.verify.samples import Sample
 from ddelint.verify.settings import globals_of, settings_of, texts_of
 
@@ -283,3 +284,39 @@ def test_what_is_asked_of_handed_options_by_a_text_counts(tmp_path: Path) -> Non
     source = SourceFile.read(path)
     test = next(node.test for node in ast.walk(source.tree) if isinstance(node, ast.If))
     assert "options.pool.gap" in dict(settings_of(source, test))
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [
+        (np.uint8(200), np.uint8(100)),
+        (np.int16(32000), np.int16(16000)),
+        (np.int8(-100), np.int8(-50)),
+        (np.uint8(3), np.uint8(8)),
+        (np.int64(2**62), np.int64(2**61)),
+        (np.bool_(True), np.bool_(False)),
+        (np.float16(6e4), np.float16(3e4)),
+        (np.datetime64("2020-01-01"), None),
+    ],
+)
+def test_numbers_of_numpy_become_others_that_their_types_hold(value: object, other: object) -> None:
+    program = torch.nn.Module()
+    program.__class__ = type("Held", (torch.nn.Module,), {})
+    program.limit = value  # type: ignore[assignment]
+    changes = list(other_settings(program, {"limit": True}))
+    assert [change.args[-1] for change in changes] == ([] if other is None else [other])
+    assert [type(change.args[-1]) for change in changes] == ([] if other is None else [type(value)])
+    assert [change(SAMPLE).prepare(program).limit for change in changes] == ([] if other is None else [other])
+    assert other_number(value) == (other if type(value) in (np.bool_, np.float16) else value)
+
+
+NARROW = np.uint8(200)
+
+
+def narrowed(x: float, least: np.uint8 = NARROW) -> float:
+    return x if x > least else 0.0
+
+
+def test_a_narrow_default_of_numpy_becomes_another() -> None:
+    (change,) = other_globals(narrowed, {"narrowed.least": True})
+    assert change(SAMPLE).label == "seed 0, default narrowed.least=np.uint8(100)"
