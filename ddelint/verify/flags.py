@@ -6,7 +6,7 @@ import ast
 import inspect
 import itertools
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
@@ -150,13 +150,12 @@ def _bound(called: Callable[..., Any], sample: Sample) -> tuple[inspect.Signatur
 def _other_texts(value: object, name: str, texts: Mapping[str, Sequence[str | int]]) -> Sequence[str | int]:
     kind = int if type(value) is int else str
     if isinstance(value, kind) and not isinstance(value, Enum):
-        own = [known for known in texts.get(name, ()) if type(known) is kind]
-        known: Iterable[str | int] = own
-        if isinstance(value, str) and not own:
-            known = (*itertools.chain(*texts.values()), *texts_beside(value))
-        known = (one for one in known if type(one) is kind)
+        known = [one for one in texts.get(name, ()) if type(one) is kind]
+        if isinstance(value, str) and not known:
+            everywhere = (*itertools.chain(*texts.values()), *texts_beside(value))
+            known = [one for one in everywhere if type(one) is str]
     else:
-        known = texts.get(name, ()) if value is None else ()
+        known = [*texts.get(name, ())] if value is None else []
     return [text for text in dict.fromkeys(known) if text != value][:_MOST_TEXTS]
 
 

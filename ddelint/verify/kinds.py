@@ -30,13 +30,16 @@ _MOST = 3
 Change = Callable[[Sample], Sample]
 
 
-def other_kinds(sample: Sample, parameters: Sequence[str]) -> Iterator[Change]:
+def other_kinds(
+    sample: Sample, parameters: Sequence[str], may_be_sparse: Callable[[str], bool] = lambda name: False
+) -> Iterator[Change]:
     """Changes of an input set, the first few arguments one after the other, the kinds in turn.
 
     A floating-point tensor is in double precision alone (where all are, and the weights, is another mode), in integers,
     and alone requires grad; one of integers is of 32 bits. A single number stands in a row of one, as in
-    `torch.tensor([0.5])`, and a matrix is sparse, as those of graphs are. At last all tensors have one row, seen as
-    many times as they have rows: into that nobody can write, nor into one that requires grad and was not computed.
+    `torch.tensor([0.5])`, and a matrix is sparse where its name may be that of one that is. At last all tensors have
+    one row, seen as many times as they have rows: into that nobody can write, nor into one that requires grad and was
+    not computed.
     """
     found: list[list[Change]] = [[] for _ in _KINDS]
     leaves = pytree.tree_flatten_with_path(sample.make())[0]
@@ -44,8 +47,9 @@ def other_kinds(sample: Sample, parameters: Sequence[str]) -> Iterator[Change]:
         if not _is_plain(leaf):
             continue
         for changes, (fits, mode, text, change) in zip(found, _KINDS):
-            if fits(leaf) and len(changes) < _MOST:
-                label = text.format(leaf_name(path, parameters))
+            name = leaf_name(path, parameters)
+            if fits(leaf) and len(changes) < _MOST and (mode != SPARSE or may_be_sparse(name)):
+                label = text.format(name)
                 changes.append(partial(_with_other_kind, index, fits, mode, label, change))
     for one_of_each in itertools.zip_longest(*found):
         yield from (change for change in one_of_each if change is not None)

@@ -51,6 +51,7 @@ from ddelint.verify.rewritten_meetings import meetings_of_rewritten
 from ddelint.verify.running import Overruns, run_sample
 from ddelint.verify.sameness import differences
 from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, REQUIRING_GRAD, Sample
+from ddelint.verify.sparsity import may_be_sparse
 from ddelint.verify.stopwatch import Stopwatch
 from ddelint.verify.trained import drifted_between, trained_between
 
@@ -185,10 +186,11 @@ class Runs:
 
     def approach(self) -> None:
         """For each side of a decision, what is nearer to its other side than any input, if something is."""
+        informative = [r for r in self.references if r.is_informative]
         nearest = {
-            (key, side): min((r for r in self.references if r.is_informative), key=lambda r: _far_from(r, key, side))
+            (key, side): min(informative, key=lambda r: _far_from(r, key, side))
             for key, side in itertools.product((decision.key for decision in self._decisions), (True, False))
-            if self.references
+            if informative
         }
         for (key, side), reference in nearest.items():
             far = _far_from(reference, key, side)
@@ -359,7 +361,9 @@ class Runs:
         if not chosen:
             return
         program, sample = self._original.build(), chosen[0].sample
-        kinds = other_kinds(sample, self._original.parameters)
+        files = (self._original.filename, *(decision.span.filename for decision in self._decisions))
+        parameters = self._original.parameters
+        kinds = other_kinds(sample, parameters, may_be_sparse(sample, parameters, files))
         for change in [*parts_in_other_mode(program), *itertools.islice(sharing(sample), 1, None), *kinds]:
             mode = change(sample).mode
             if mode != ALONE or self._has_gradients:  # of what has several dtypes, each is to be seen

@@ -80,3 +80,16 @@ def test_all_but_what_is_moved_are_doubled() -> None:
     moved = next(towards_the_edge(given, ("level", "x", "n"), 0.25))
     level, x, n = others_doubled(moved)(given).make()[0]
     assert (level.item(), x.tolist(), n.item()) == (0.75, [2.0, 2.0], 3)
+
+
+@pytest.mark.parametrize(
+    "raising", ["torch.empty(0).max()", "x @ torch.ones(7, 2)", "torch.cat((x, torch.ones(1, 2)))"]
+)
+def test_where_torch_raises_on_every_input_nothing_is_approached(
+    raising: str, program: Program, options: SessionOptions
+) -> None:
+    always = ORIGINAL.format(test="level.item() < 0.7").replace("return x", f"return {raising} + x")
+    first = program(textwrap.dedent(always))
+    failure = compare(first, lambda: first, (decision(first, "level.item() < 0.7"),), options, 8, False).failure
+    assert failure is not None
+    assert "returns on no input" in failure.message

@@ -21,6 +21,7 @@ from ddelint.verify.kinds import other_kinds
 from ddelint.verify.members import extremes_of
 from ddelint.verify.other_settings import extreme_settings
 from ddelint.verify.samples import Sample
+from ddelint.verify.sparsity import may_be_sparse
 
 NAMES = ("x", "w", "n", "limit", "ids")
 
@@ -31,7 +32,7 @@ def make() -> tuple[tuple[torch.Tensor, ...], dict[str, torch.Tensor]]:
 
 def changed() -> dict[str, tuple[torch.Tensor, ...]]:
     sample = Sample("seed 0", True, make)
-    others = [change(sample) for change in other_kinds(sample, NAMES)]
+    others = [change(sample) for change in other_kinds(sample, NAMES, "x".__eq__)]
     assert not any(other.declared for other in others)
     return {other.label.removeprefix("seed 0, "): other.make()[0] for other in others}
 
@@ -61,7 +62,7 @@ def test_gradients_flow_into_one_argument_alone() -> None:
 
 def test_an_input_set_that_has_something_else_in_its_place_stays() -> None:
     first, other = Sample("seed 0", True, make), Sample("seed 1", True, lambda: ((torch.arange(3), 2.0), {}))
-    for change in other_kinds(first, NAMES):
+    for change in other_kinds(first, NAMES, "x".__eq__):
         x, w, *_ = (*change(other).make()[0], None)
         assert x.tolist() == ([0, 0, 0] if "share" in change(other).label else [0, 1, 2])
         assert w == 2.0
@@ -231,6 +232,56 @@ def test_where_a_sparse_matrix_is_multiplied_it_must_stay_so(
     second = program(step.format("torch.where(nodes.sum() > -1, edges * 2, edges)", body))
     found = compare(first, lambda: second, (), options, 16, False)
     assert any("sparse" in mismatch.sample for mismatch in found.mismatches) == caught
+
+
+PLAIN = "def fn(x, {0}):\n    return x @ {0}"
+GIVEN = ((torch.ones(3, 2), torch.eye(2)), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        (PLAIN, "w", ""),
+        (PLAIN + "  # no graph break between the edges", "w", ""),
+        (PLAIN, "adj", "adj"),
+        (PLAIN, "adjacency", "adjacency"),
+        (PLAIN, "norm_laplacian", "norm_laplacian"),
+        (PLAIN, "edge_weight", "edge_weight"),
+        (PLAIN, "adjusted", ""),
+        ("def fn(x, {0}):\n    return spread(x, adj={0})", "w", "x w"),
+        ("def fn(x, {0}):\n    return x @ ({0}.to_dense() if {0}.is_sparse else {0})", "w", "x w"),
+        ("def fn(x, {0}):\n    return torch.sparse.mm(x, {0})", "w", "x w"),
+        (PLAIN + "\n# ) (", "edges", "edges"),
+        (PLAIN + " )", "w", ""),
+    ],
+)
+def test_a_matrix_is_sparse_where_something_says_that_it_may_be(
+    text: str, name: str, expected: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(text.format(name))
+    may_be = may_be_sparse(Sample("seed 0", True, lambda: GIVEN), ("x", name), [str(path), str(tmp_path / "none.py")])
+    assert [asked for asked in ("x", name) if may_be(asked)] == expected.split()
+
+
+def test_where_a_declared_input_is_sparse_others_may_be() -> None:
+    given = {"batch": {"w": torch.eye(2).to_sparse(), "adj_t": torch.eye(2)}}
+    assert may_be_sparse(Sample("seed 0", True, lambda: ((), given)), ("x", "batch"), [])("x")
+    dense = {"batch": {"w": torch.eye(2)}}
+    may_be = may_be_sparse(Sample("seed 0", True, lambda: ((), dense)), ("x", "batch"), [])
+    assert not may_be("x")
+    assert may_be("batch['adj_t']")
+    assert not may_be("batch['w']")
+
+
+def test_a_plain_choice_before_a_product_stands(options: SessionOptions, program: Callable[..., Entry]) -> None:
+    step = "import torch\n\n\ndef fn(x, w):\n    {}\n    return {}\n"
+    inputs = "\n\ndef make_inputs(seed):\n    return torch.ones(4, 3) * (seed % 2), torch.ones(3, 2)\n"
+    for last in ("x @ w", "x.sum()", "torch.nn.functional.linear(x, w.T)"):
+        first = program(step.format("x = x * 2 if x.sum() > 1 else x", last) + inputs)
+        second = program(step.format("x = torch.where(x.sum() > 1, x * 2, x)", last) + inputs)
+        found = compare(first, lambda second=second: second, (), options, 16, False)  # type: ignore[misc]
+        assert not [m for m in found.mismatches if m.where == "eager" and "sparse" in m.sample]
 
 
 def test_integers_that_narrow_arguments_do_not_hold_are_among_the_extremes(
