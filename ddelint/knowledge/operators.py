@@ -64,7 +64,7 @@ class Operators(SimpleNamespace):
     cut_to: Names
     """Sorted pairs cut to as many as an argument says."""
     asks_of_sizes: Mapping[str, int]
-    """Operators that ask whether a tensor is empty (or has one element), and so about sizes that depend on data."""
+    """Operator that asks about sizes that depend on data → the least of each that answers it; 0: none does."""
     asks_of_elements: Names
     """Operators that read the elements of what they are given, whatever that is."""
     keeps_dtype: Names

@@ -22,6 +22,7 @@ class Model(torch.nn.Module):
             return x * 2
         return x
 """
+NORM = "torch.nn.functional.batch_norm(y, None, None, training=True)"
 
 
 def check(text: str, **options: bool) -> list[Diagnostic]:
@@ -350,6 +351,9 @@ def test_where_everything_counts_as_compiled_nothing_needs_to_say_so() -> None:
             "return torch.cat([y, x.new_zeros(1, 3)])[:n].logsumexp(0)",
         ),
         ("y = x[scores > 0]", "torch._check(y.shape[0] >= 2)", "return torch.inner(y, y)"),
+        ("y = x[scores > 0]", "torch._check(y.shape[0] > 25)", "return torch.cdist(y, x)"),
+        ("y = x[scores > 0]", "torch._check(y.shape[0] >= 2)", f"return {NORM}"),
+        ("y = x[scores > 0]", "torch._check(y.shape[0] >= 1)", "return torch.roll(y, 1)"),
     ],
 )
 def test_a_size_that_is_bounded_answers_what_an_operator_asks(lines: tuple[str, ...]) -> None:
@@ -367,6 +371,9 @@ def test_a_size_that_is_bounded_answers_what_an_operator_asks(lines: tuple[str, 
         ),
         ("y = x[scores > 0]", "torch._check(y.shape[0] >= 1)", "return torch.inner(y, y)"),
         ("y = x[scores > 0]", "torch._check(y.shape[0] >= 9)", "return torch.take_along_dim(y, y.long(), 0)"),
+        ("y = x[scores > 0]", "torch._check(y.shape[0] >= 1)", "return torch.cdist(y, x)"),
+        ("y = x[scores > 0]", "torch._check(y.shape[0] >= 25)", "return torch.cdist(y, x)"),
+        ("y = x[scores > 0]", "torch._check(y.shape[0] >= 1)", f"return {NORM}"),
     ],
 )
 def test_a_bound_that_is_too_low_leaves_it_asking(lines: tuple[str, ...]) -> None:
