@@ -6,11 +6,13 @@ Nobody compiles what only these call: `AWAY` marks that among what a file reache
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from ddelint.knowledge import extensions
-from ddelint.knowledge.operators import operators
-from ddelint.static.program.declared import Outline
+
+if TYPE_CHECKING:  # what reads files is loaded where one must be read
+    from ddelint.static.program.declared import Outline
 
 AWAY = "~"
 """Before the name of a function that one which is kept away from a compiler calls."""
@@ -50,11 +52,17 @@ def _is_away(outline: Outline, name: str) -> bool:
     if way is None or way.level:
         return False
     full = ".".join(part for part in (way.module, way.name, rest) if part)
-    known = operators().regions
+    known = _regions()
     return full in known["disabling"] or full in known["custom_operators"]
+
+
+def _regions() -> Mapping[str, frozenset[str]]:
+    from ddelint.knowledge.operators import operators  # files that the cache knows need none
+
+    return operators().regions
 
 
 @extensions.remembered
 def _last_words() -> frozenset[str]:
-    known = operators().regions
+    known = _regions()
     return frozenset(name.rpartition(".")[2] for name in known["disabling"] | known["custom_operators"])
