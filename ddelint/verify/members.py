@@ -125,8 +125,9 @@ def part_of(value: object, name: str) -> object:
     if isinstance(value, dict) and dict.__contains__(value, name):
         return dict.__getitem__(value, name)
     if isinstance(value, type) and value.__module__.partition(".")[0] not in ("builtins", "torch"):
-        if type(value) is not type:
-            return None  # no other class stands for an enumeration, or for what has a metaclass of its own
+        # no other class stands for an enumeration, for what has a metaclass of its own, or for what is registered
+        if type(value) is not type or isinstance(value.__init_subclass__, MethodType):
+            return None
         stands = inspect.getattr_static(value, name, None)
         return stands if isinstance(stands, (*_PLAIN[:-1], Enum)) else None
     own = getattr(value, "__dict__", {}) if isinstance(value, (dict, list)) else {}

@@ -11,6 +11,7 @@ import itertools
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -33,7 +34,13 @@ from ddelint.verify.members import (
     part_of,
     with_field,
 )
-from ddelint.verify.own_words import found_by_the_class, is_descriptor, said_by_the_class, say_otherwise
+from ddelint.verify.own_words import (
+    found_by_the_class,
+    is_descriptor,
+    is_of_the_class,
+    said_by_the_class,
+    said_otherwise,
+)
 from ddelint.verify.reach import DEFAULTS, KEYWORD_DEFAULTS, Reached
 from ddelint.verify.samples import Sample, is_ordinary
 
@@ -239,11 +246,12 @@ def _value_of(module: torch.nn.Module, name: str) -> object:
     where nothing does."""
     if name in module._buffers:
         return None if name in module._non_persistent_buffers_set else module._buffers[name]
+    owner: object = module
     value: object = module
     for part in name.split("."):
-        value = _part_of(value, part)
+        owner, value = value, _part_of(value, part)
     if isinstance(value, (property, FunctionType)):
-        return said_by_the_class(value)
+        return said_by_the_class(value) if is_of_the_class(owner, name.rpartition(".")[2]) else None
     if "." not in name and is_descriptor(value):
         return found_by_the_class(module, name)
     return None if isinstance(value, torch.Tensor) else value
@@ -267,7 +275,11 @@ def _may_be_set(module: torch.nn.Module, name: str) -> bool:
 
 
 def _with_setting(path: str, name: str, value: object, sample: Sample) -> Sample:
+    words: dict[type, str] = {}
+    """Of the program that was prepared last: the class that says it by a property or a method, and under which name."""
+
     def prepare(program: Any) -> Any:
+        words.clear()
         program = sample.prepare(program)
         module = module_of(program)
         assert module is not None, "a setting is one of a module"
@@ -280,8 +292,8 @@ def _with_setting(path: str, name: str, value: object, sample: Sample) -> Sample
         while rest and isinstance(_part_of(owner, first), torch.nn.Module):
             owner, (first, _, rest) = _part_of(owner, first), rest.partition(".")
         held = _part_of(owner, first)
-        if isinstance(held, (property, FunctionType)):
-            say_otherwise(owner, first, value)
+        if not rest and is_of_the_class(owner, first):
+            words[type(owner)] = first
             return program
         if not rest and is_descriptor(held):
             setattr(owner, first, value)
@@ -291,9 +303,17 @@ def _with_setting(path: str, name: str, value: object, sample: Sample) -> Sample
         object.__setattr__(owner, first, new)
         return program
 
+    @contextmanager
+    def around() -> Iterator[None]:
+        with ExitStack() as stack:
+            stack.enter_context(sample.around())
+            for cls, word in words.items():
+                stack.enter_context(said_otherwise(cls, word, value))
+            yield
+
     where = ".".join(part for part in ("self", path, name) if part)
     text = f"{where} in reverse" if isinstance(value, torch.Tensor) else f"{where}={said(value)}"
-    return _changed(sample, text, prepare)
+    return replace(_changed(sample, text, prepare), around=around)
 
 
 def _kind_of(name: str) -> str:

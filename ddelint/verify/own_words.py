@@ -5,12 +5,15 @@ subclass to say otherwise, by a descriptor, and by a `__getattr__` that looks el
 from __future__ import annotations
 
 import inspect
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from enum import Enum
 from types import FunctionType
-from typing import Any
+
+import torch
 
 _PLAIN = (bool, int, float, str, Enum)
+_ABSENT = object()
 
 
 def said_by_the_class(found: property | FunctionType) -> object:
@@ -25,13 +28,31 @@ def said_by_the_class(found: property | FunctionType) -> object:
     return None
 
 
-def say_otherwise(owner: Any, name: str, value: object) -> None:
-    """Make an object one of a subclass that says another value; its name is the same."""
-    cls = type(owner)
-    is_property = isinstance(getattr(cls, name, None), property)
-    said = property(lambda self: value) if is_property else lambda self: value
-    body = {name: said, "__module__": cls.__module__, "__qualname__": cls.__qualname__}
-    owner.__class__ = type(cls.__name__, (cls,), body)
+def is_of_the_class(owner: object, name: str) -> bool:
+    """Whether a property or a function that stands under a name of a module is its class's own word: a function that
+    the module was given is none (`self.act = lambda x: 0.5`)."""
+    if not isinstance(owner, torch.nn.Module) or name in vars(owner) or name in owner._modules:
+        return False
+    return isinstance(inspect.getattr_static(type(owner), name, None), (property, FunctionType))
+
+
+@contextmanager
+def said_otherwise(cls: type, name: str, value: object) -> Iterator[None]:
+    """Within, a class says another value by a property or a method; afterwards all is as it was.
+
+    No subclass is made: that would run the user's `__init_subclass__`, and a registry would keep it.
+    """
+    own = vars(cls).get(name, _ABSENT)
+    is_property = isinstance(inspect.getattr_static(cls, name, None), property)
+    # what a metaclass of the user's does when an attribute is set is not asked for
+    type.__setattr__(cls, name, property(lambda self: value) if is_property else lambda self: value)
+    try:
+        yield
+    finally:
+        if own is _ABSENT:
+            type.__delattr__(cls, name)
+        else:
+            type.__setattr__(cls, name, own)
 
 
 def is_descriptor(found: object) -> bool:

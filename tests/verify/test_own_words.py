@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import abc
 import ast
 import functools
 import textwrap
 from collections.abc import Callable
+from enum import Enum, IntEnum
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +18,7 @@ import torch
 
 from ddelint.sources.source import SourceFile
 from ddelint.verify.members import other_number
-from ddelint.verify.other_settings import extreme_globals, other_globals, other_settings, other_texts
+from ddelint.verify.other_settings import extreme_globals, extreme_settings, other_globals, other_settings, other_texts
 from ddelint.verify.samples import Sample
 from ddelint.verify.settings import globals_of, settings_of, texts_of
 
@@ -75,11 +78,125 @@ def test_what_a_class_says_is_another_value(
     (change,) = other_settings(kind(), {name: False})
     sample = change(SAMPLE)
     changed = sample.prepare(kind())
+    held = [dict(vars(each)) for each in kind.__mro__]
     assert sample.label == f"seed 0, {label}"
-    assert str(value(changed)) == label.partition("=")[2]
-    assert isinstance(changed, kind)
-    assert type(changed).__qualname__ == kind.__qualname__
-    assert value(kind()) == before, "others of the class say what they said"
+    with sample.around():
+        assert str(value(changed)) == label.partition("=")[2]
+    assert type(changed) is kind
+    assert [dict(vars(each)) for each in kind.__mro__] == held
+    assert value(kind()) == before, "it says again what it said"
+
+
+REGISTERED: dict[str, type] = {}
+
+
+class Registered(torch.nn.Module):
+    def __init_subclass__(cls, *, key: str) -> None:
+        super().__init_subclass__()
+        assert key not in REGISTERED
+        REGISTERED[key] = cls
+
+
+class Member(Registered, key="member"):
+    @property
+    def limit(self) -> float:
+        return 2.0
+
+    def least(self) -> float:
+        return 1.0
+
+
+class Inherits(Member, key="inherits"):
+    pass
+
+
+class Abstract(torch.nn.Module, abc.ABC):
+    @property
+    def limit(self) -> float:
+        return 2.0
+
+    def least(self) -> float:
+        return 1.0
+
+
+@pytest.mark.parametrize("kind", [Member, Inherits, Abstract])
+def test_what_a_class_says_changes_without_a_subclass(kind: type[Any]) -> None:
+    registered, held = dict(REGISTERED), [dict(vars(each)) for each in kind.__mro__]
+    changes = list(other_settings(kind(), {"limit": True, "least": False}))
+    assert [change(SAMPLE).label for change in changes] == ["seed 0, self.limit=1.0", "seed 0, self.least=0.5"]
+    both = changes[1](changes[0](SAMPLE))
+    changed = both.prepare(kind())
+    with both.around():
+        assert (changed.limit, changed.least()) == (1.0, 0.5)
+    with pytest.raises(ZeroDivisionError), both.around():
+        raise ZeroDivisionError
+    assert (changed.limit, changed.least()) == (2.0, 1.0)
+    assert registered == REGISTERED
+    assert [dict(vars(each)) for each in kind.__mro__] == held
+
+
+class Acting(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.act = lambda x: 0.5
+        self.bonus = self._say
+        self.held = SimpleNamespace(act=lambda x: 0.5)
+
+    @staticmethod
+    def _say(x: object) -> float:
+        return 1.0
+
+    def own(self) -> float:
+        return 1.0
+
+
+def test_functions_that_a_module_was_given_are_no_words_of_its_class() -> None:
+    names = dict.fromkeys(("act", "bonus", "held.act", "own"), False)
+    assert [change(SAMPLE).label for change in other_settings(Acting(), names)] == ["seed 0, self.own=0.5"]
+    acting = Acting()
+    acting.own = lambda x: 2.0  # type: ignore[assignment,method-assign,misc]
+    assert list(other_settings(acting, {"own": False})) == []
+    assert [change(SAMPLE).label for change in extreme_settings(acting, dict.fromkeys(names, True))] == []
+
+
+class Mode(Enum):
+    SUM = 1
+    MEAN = 2
+
+
+class Level(IntEnum):
+    LOW = 0
+    HIGH = 1
+
+
+class Metered(type):
+    pass
+
+
+class Options(metaclass=Metered):
+    fill = 0.0
+
+
+class Listed:
+    fill = 0.0
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("one is enough")
+
+
+class WithClasses(torch.nn.Module):
+    modes, levels, options, listed = Mode, Level, Options, Listed
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kinds, self.own = Mode, SimpleNamespace(modes=Mode, options=Options, listed=Listed)
+
+
+def test_enumerations_and_classes_with_a_metaclass_are_left_alone() -> None:
+    within = ("modes.SUM", "levels.LOW", "kinds.SUM", "own.modes.SUM", "options.fill", "own.options.fill")
+    names = dict.fromkeys((*within, "listed.fill", "own.listed.fill", "modes.SUM.value", "levels.*"), True)
+    program = WithClasses()
+    assert [*other_settings(program, names), *extreme_settings(program, names)] == []
 
 
 def test_what_is_worked_out_stays() -> None:
