@@ -72,6 +72,34 @@ def test_what_a_compiler_is_kept_away_from_calls_no_interface(tmp_path: Path, te
     assert rows(tmp_path, {"ops.py": HELPER, "api.py": text}) == []
 
 
+@pytest.mark.parametrize(
+    "decorator",
+    [
+        "@torch.compiler.disable(recursive=False)",
+        '@torch.compiler.disable(reason="it logs", recursive=False)',
+        "@torch._dynamo.disable(recursive = False)",
+        "@torch._dynamo.skip",
+        "@torch.compiler.allow_in_graph",
+        "@torch._dynamo.allow_in_graph",
+    ],
+)
+def test_what_only_the_function_itself_is_kept_away_from_calls_is_compiled(tmp_path: Path, decorator: str) -> None:
+    outer = DISABLED.replace("@torch.compiler.disable", decorator)
+    assert rows(tmp_path / "two", {"ops.py": HELPER, "api.py": outer}) == [("ops.py", 5)]
+    text = f"{HELPER}\n{decorator}\ndef outer(x: Tensor) -> Tensor:\n    return keep(x)\n"
+    assert rows(tmp_path / "one", {"ops.py": text}) == [("ops.py", 5)]
+
+
+def test_what_is_allowed_in_a_graph_is_traced_there(tmp_path: Path) -> None:
+    text = HELPER.replace("def keep", "@torch.compiler.allow_in_graph\ndef keep")
+    assert rows(tmp_path, {"ops.py": text}) == [("ops.py", 6)]
+
+
+@pytest.mark.parametrize("decorator", ["@torch.compiler.disable(recursive=False)", "@torch._dynamo.skip"])
+def test_the_function_itself_is_still_kept_away(tmp_path: Path, decorator: str) -> None:
+    assert rows(tmp_path, {"ops.py": HELPER.replace("def keep", f"{decorator}\ndef keep")}) == []
+
+
 def test_in_one_file(tmp_path: Path) -> None:
     text = f"{HELPER}\n@torch.compiler.disable\ndef outer(x: Tensor) -> Tensor:\n    return keep(x)\n"
     assert rows(tmp_path, {"ops.py": text, "other.py": "import torch\n"}) == []
