@@ -594,6 +594,65 @@ def test_what_only_eager_functions_of_its_file_call(tmp_path: Path, more: str, f
     assert len(rows(tmp_path, {"ops.py": f"{text}\n\n{more}"})) == found
 
 
+USE = """from torch import Tensor
+from .ops import clean
+
+def use(x: Tensor) -> Tensor:
+    return clean(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, 0),
+        ({"__init__.py": "from .ops import clean, run\n__all__ = ['clean']\n"}, 1),
+        ({"__init__.py": "from .ops import clean as tidy\n"}, 1),
+        ({"__init__.py": "from kit.ops import (\n    run,\n    clean,\n)\n"}, 1),
+        ({"__init__.py": "from .ops import *\n"}, 1),
+        ({"__init__.py": "from .front import clean\n", "front.py": "from .ops import clean\n"}, 1),
+        ({"api.py": USE}, 1),
+        ({"__init__.py": "from .ops import run\n"}, 0),
+        ({"__init__.py": "from .other import clean\n", "other.py": "def clean(x):\n    return x\n"}, 0),
+    ],
+    ids=[
+        "not",
+        "listed",
+        "renamed",
+        "absolute",
+        "star",
+        "through-another",
+        "called",
+        "another-function",
+        "of-another-file",
+    ],
+)
+def test_it_is_for_others_where_the_package_imports_it(tmp_path: Path, files: dict[str, str], found: int) -> None:
+    text = function("def clean(x: Tensor) -> Tensor:", before="from tqdm import tqdm")
+    text = f"{text}\n\ndef run(x):\n    for _ in tqdm(x):\n        clean(x)\n"
+    assert len(rows(tmp_path, {"ops.py": text, **files})) == found
+
+
+def test_that_is_seen_where_the_file_itself_is_known(tmp_path: Path) -> None:
+    text = function("def clean(x: Tensor) -> Tensor:", before="from tqdm import tqdm")
+    text = f"{text}\n\ndef run(x):\n    for _ in tqdm(x):\n        clean(x)\n"
+    front = tmp_path / "kit" / "__init__.py"
+    assert rows(tmp_path, {"ops.py": text, "__init__.py": ""}) == []
+    assert checked(tmp_path, tmp_path / "kit", cache=True) == []
+    front.write_text("from .ops import clean\n")
+    assert len(checked(tmp_path, tmp_path / "kit", cache=True)) == 1
+    front.write_text("from .ops import run\n")
+    assert checked(tmp_path, tmp_path / "kit", cache=True) == []
+
+
+def test_the_package_around_its_own_one_may_import_it(tmp_path: Path) -> None:
+    text = function("def clean(x: Tensor) -> Tensor:", before="from tqdm import tqdm")
+    text = f"{text}\n\ndef run(x):\n    for _ in tqdm(x):\n        clean(x)\n"
+    assert rows(tmp_path / "not", {"inner/ops.py": text, "__init__.py": ""}) == []
+    (found,) = rows(tmp_path / "is", {"inner/ops.py": text, "__init__.py": "from .inner.ops import clean\n"})
+    assert found[0] == "ops.py"
+
+
 @pytest.mark.parametrize(
     ("body", "found"),
     [

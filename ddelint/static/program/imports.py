@@ -227,6 +227,22 @@ class Imports:
         target = self.module(path, imported) if imported.name else None
         return self.bound(target, imported.name, depth + 1) if target not in (None, path) else None
 
+    def is_exported(self, path: str, name: str) -> bool:
+        """Whether a package that a file lies in imports a function of it, under whatever name, for others to use."""
+        folder = os.path.dirname(path)
+        root = self._root_of.get(folder, folder)
+        while folder != root:
+            front = os.path.join(folder, "__init__.py")
+            outline = self.outline(front) if front != path and front in self._files else None
+            if front not in self._files:
+                self.consulted[front] = None
+            if outline is not None:
+                others = (bound for bound, way in outline.imports.items() if way.name == name)
+                if any(self.resolve(front, bound) == (path, name) for bound in (name, *others)):
+                    return True
+            folder = os.path.dirname(folder)
+        return False
+
     def names_tensors(self, path: str, name: str, *, within: bool = False) -> bool:
         """Whether a name of a module is that of a type of tensors: `Points = TensorType["n", 3]`, or an heir of one.
 

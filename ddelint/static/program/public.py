@@ -173,13 +173,18 @@ class _Reader:
         )
 
     def only_eager_use(self, name: str) -> bool:
-        """Whether all that a file does with a function is to call it in others that no compiler follows."""
+        """Whether all that a file does with a function is to call it in others that no compiler follows.
+
+        It is for others, too, where a package imports it from there.
+        """
         call = re.compile(rf"(?<![\w.]){name}\(")
         users = [other for other, text in self._texts.items() if other != name and call.search(text)]
         if not users or not all(self.is_eager(self._texts[user]) for user in users):
             return False
         calls = sum(len(call.findall(self._texts[user])) for user in (*users, name))
-        return calls == len(re.findall(rf"\b{name}\b", self._text))
+        if calls != len(re.findall(rf"\b{name}\b", self._text)):
+            return False
+        return self._project is None or not self._project.is_exported(self._path, name)
 
     def is_eager(self, text: str, start: int = 0) -> bool:
         """Whether a function does what no compiler follows; its body begins at `start`."""
