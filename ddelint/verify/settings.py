@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.sources.source import SourceFile, descend
 
 _SELF = "self."
-_DEEPEST_CALL = 3
+_DEEPEST_CALL, _MOST_HANDED_ON = 3, 256
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _EQUALITY = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
 
@@ -39,46 +40,82 @@ def settings_of(source: SourceFile, test: ast.expr) -> Iterator[tuple[str, bool]
 
 
 def _read_of_what_is_handed_on(source: SourceFile, methods: Sequence[ast.FunctionDef]) -> Iterator[str]:
-    """`options.empty` where `self.options` is given to a function, or to a name, and the file reads `empty` of any."""
-    handed = dict.fromkeys(name for method in methods for name in _handed_on(method))
-    fields = dict.fromkeys(_fields_read(source.tree)) if handed else {}
-    yield from (f"{name}.{field}" for name in handed for field in fields)
+    """`options.empty` where `self.options` is given to a function, or to a name, that reads `empty` of it; then, as it
+    may be handed on further, where the file reads `empty` of any. No more than a few hundred: in a long file most of
+    what one kind of options has is none of another's."""
+    handed = [(method, *each) for method in methods for each in _handed_on(method)]
+    if not handed:
+        return
+    functions: dict[str, list[_Function]] = {}
+    for node in descend(source.tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            functions.setdefault(node.name, []).append(node)
+    found: dict[str, None] = {}
+    for method, name, called, place in handed:
+        for reader in functions.get(called, ()) if called else (method,):
+            parameter = place if isinstance(place, str) else _parameter(reader, place)
+            found |= dict.fromkeys(f"{name}.{field}" for field in _fields_read(reader, parameter) if parameter)
+    names = dict.fromkeys(name for _, name, _, _ in handed)
+    for field in dict.fromkeys(_fields_read(source.tree)):
+        if len(found) >= _MOST_HANDED_ON:
+            break
+        found |= dict.fromkeys(f"{name}.{field}" for name in names)
+    yield from itertools.islice(found, _MOST_HANDED_ON)
 
 
-def _handed_on(method: ast.FunctionDef) -> Iterator[str]:
+def _parameter(function: _Function, place: int) -> str:
+    """What a function calls its argument at a place, the object that a method is called on left out."""
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    names = names[1:] if names[:1] in (["self"], ["cls"]) else names
+    return names[place] if place < len(names) else ""
+
+
+def _handed_on(method: ast.FunctionDef) -> Iterator[tuple[str, str, int | str]]:
+    """(attribute of `self`, the function that it is given to, its place or keyword there), or with no function the name
+    that it is given to."""
     for node in ast.walk(method):
+        called = ""
+        given: Iterable[tuple[int | str, ast.expr]]
         match node:
-            case ast.Call(args=args, keywords=keywords):
-                given = [*args, *(keyword.value for keyword in keywords)]
-            case ast.Assign(value=ast.Tuple(elts=given)):
-                pass
-            case ast.Assign(value=value) | ast.NamedExpr(value=value):
-                given = [value]
+            case ast.Call(func=function, args=args, keywords=keywords):
+                given = [*enumerate(args), *((keyword.arg or "", keyword.value) for keyword in keywords)]
+                called = terminal_name(function) or "?"
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                given = zip(map(terminal_name, targets), values)
+            case ast.Assign(value=ast.Tuple(elts=values)):
+                given = (("", value) for value in values)
+            case (
+                ast.Assign(targets=[target, *_], value=value)
+                | ast.AnnAssign(target=target, value=ast.expr() as value)
+                | ast.NamedExpr(target=target, value=value)
+            ):
+                given = [(terminal_name(target), value)]
             case _:
                 continue
-        names = (_path(value) for value in given)
-        yield from (name.removeprefix(_SELF) for name in names if name.startswith(_SELF))
+        paths = ((place, _path(value)) for place, value in given)
+        yield from ((name.removeprefix(_SELF), called, place) for place, name in paths if name.startswith(_SELF))
 
 
-def _field_asked(call: ast.Call) -> str:
-    """`pool.fill` of `getattr(options.pool, "fill")`; empty for what asks for none."""
+def _field_asked(call: ast.Call, of: str) -> str:
+    """`pool.fill` of `getattr(options.pool, "fill")`, where `options` is `of` (if any is); empty for what asks for
+    none."""
     match call:
         case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(last)), *_]):
             root, _, within = _path(owner).partition(".")
-            return "" if root in ("", "self") else f"{within}.{last}".removeprefix(".")
+            return "" if root in ("", "self") or of not in ("", root) else f"{within}.{last}".removeprefix(".")
     return ""
 
 
-def _fields_read(tree: ast.AST) -> Iterator[str]:
-    """`pool.fill` of `options.pool.fill`, whatever `options` is but `self`."""
+def _fields_read(tree: ast.AST, of: str = "") -> Iterator[str]:
+    """`pool.fill` of `options.pool.fill`, where `options` is `of`; without it, whatever that is but `self`."""
     inside: set[ast.AST] = set()
     for node in descend(tree):
         if isinstance(node, (ast.Attribute, ast.Subscript)) and node not in inside:
             inside |= {inner for inner in ast.walk(node) if inner is not node}
             root, _, field = _path(node).partition(".")
-            if field and root != "self" and isinstance(node.ctx, ast.Load):
+            if field and (root == of if of else root != "self") and isinstance(node.ctx, ast.Load):
                 yield field
-        elif isinstance(node, ast.Call) and (within := _field_asked(node)):
+        elif isinstance(node, ast.Call) and (within := _field_asked(node, of)):
             yield within
 
 

@@ -223,6 +223,7 @@ def nothing(x, wanted):
         "return nothing(x, self.options)",
         "return nothing(x, wanted=self.options)",
         "options = self.options; return nothing(x, options)",
+        "options: object = self.options; return nothing(x, options)",
         "options, least = self.options, 2; return nothing(x, options)",
         "return nothing(x, options) if (options := self.options) else x",
     ],
@@ -437,3 +438,46 @@ def narrowed(x: float, least: np.uint8 = NARROW) -> float:
 def test_a_narrow_default_of_numpy_becomes_another() -> None:
     (change,) = other_globals(narrowed, {"narrowed.least": True})
     assert change(SAMPLE).label == "seed 0, default narrowed.least=np.uint8(100)"
+
+
+MANY = """
+class Pool:
+    def forward(self, x):
+        if x.sum() > 0:
+            return x
+        {}
+
+
+def anything(other):
+    return {}
+
+
+class Reader:
+    def read(self, x, wanted, *, more=None):
+        return x + wanted.least + getattr(wanted.pool, "gap", 0.0) + (more.gain if more else 0)
+
+
+def nothing(x, wanted, *, more=None):
+    return x + wanted.least + getattr(wanted.pool, "gap", 0.0) + (more.gain if more else 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        ("nothing(x, self.options{0}, more=self.more{0})", "options59.least options59.pool.gap more59.gain more0.gain"),
+        ("nothing(x, wanted=self.options{0})", "options0.least options59.least options59.pool.gap"),
+        ("self.reader.read(x, self.options{0}, more=self.more{0})", "options59.least more59.gain"),
+        ("(now := self.options{0}).rate", "options59.rate"),
+    ],
+)
+def test_of_much_that_is_handed_on_what_the_called_read_comes_first(call: str, wanted: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    calls = [call.format(number) for number in range(60)]
+    body = "; ".join(f"x = {each}" for each in calls) + "; return x + now.rate"
+    path.write_text(MANY.format(body, " + ".join(f"other.field{number}" for number in range(150))))
+    source = SourceFile.read(path)
+    test = next(node.test for node in ast.walk(source.tree) if isinstance(node, ast.If))
+    found = dict(settings_of(source, test)).keys()
+    assert set(wanted.split()) <= found
+    assert len(found) < 600
