@@ -11,9 +11,10 @@ from ddelint.trace.limits import TooMuch, is_too_much, limited
 from ddelint.verify.calls import Outcome, Raised, raised, run
 from ddelint.verify.frozen import Constant
 from ddelint.verify.samples import Sample
-from ddelint.verify.stopwatch import WAITING
 
 _LEAST_PATIENCE = 0.2
+_ON_THE_CLOCK = 4.0
+"""Seconds on the clock for each of computing: others may use the machine, too."""
 """Share of its seconds that patience keeps."""
 
 
@@ -65,7 +66,7 @@ def run_sample(
         return _run_sample(entry, sample, twice, before, between, once, sequel)
     try:
         seconds = patience.seconds if overruns is None else overruns.left_of(patience)
-        with limited(seconds * (3 if twice else 1 + len(sequel)), patience.memory, waiting=WAITING):
+        with limited(seconds * (3 if twice else 1 + len(sequel)), patience.memory, waiting=_ON_THE_CLOCK):
             outcomes = _run_sample(entry, sample, twice, before, between, once, sequel)
     except TooMuch:
         if overruns is not None:
