@@ -13,9 +13,9 @@ from ddelint.verify.frozen import Constant
 from ddelint.verify.samples import Sample
 
 _LEAST_PATIENCE = 0.2
+"""Share of its seconds that patience keeps."""
 _ON_THE_CLOCK = 4.0
 """Seconds on the clock for each of computing: others may use the machine, too."""
-"""Share of its seconds that patience keeps."""
 
 
 @dataclass(frozen=True)
