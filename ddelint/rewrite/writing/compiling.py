@@ -16,13 +16,15 @@ def settled(text: str, stand_ins: Mapping[str, str]) -> str:
 
     `stand_ins`: new names that such a value is given, by the old ones. Where eager gives `x` alone, it is called `x`.
     """
-    return cst.parse_module(text).visit(_Settling({new: old for old, new in stand_ins.items()}, None)).code
+    module = cst.parse_module(text)
+    old_names = {new: old for old, new in stand_ins.items()}
+    return module.visit(_Settling(old_names, None, module.default_indent)).code
 
 
 class _Settling(cst.CSTTransformer):
-    def __init__(self, old_names: Mapping[str, str], is_compiling: bool | None) -> None:
+    def __init__(self, old_names: Mapping[str, str], is_compiling: bool | None, indent: str) -> None:
         super().__init__()
-        self.old_names, self.is_compiling = old_names, is_compiling
+        self.old_names, self.is_compiling, self.indent = old_names, is_compiling, indent
 
     def visit_If(self, node: cst.If) -> bool:
         return _sides(node.test) == (None, None)
@@ -40,7 +42,10 @@ class _Settling(cst.CSTTransformer):
         known = self.is_compiling is not None and _sides(original_node.test) == (True, False)
         if not known or not isinstance(original_node.orelse, (cst.Name, cst.Attribute)):
             return updated_node
-        return updated_node.body if self.is_compiling else updated_node.orelse
+        side = updated_node.body if self.is_compiling else updated_node.orelse
+        stood_alone = any(isinstance(left.whitespace_after, cst.ParenthesizedWhitespace) for left in updated_node.lpar)
+        nearer = side.visit(_Nearer(self.indent)) if stood_alone else side
+        return nearer if isinstance(nearer, cst.BaseExpression) else side
 
     def leave_IndentedBlock(self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock) -> cst.BaseSuite:
         kept = [statement for statement in updated_node.body if not self._is_old_name(statement)]
@@ -49,7 +54,7 @@ class _Settling(cst.CSTTransformer):
         return renamed(updated_node.with_changes(body=kept), self.old_names)
 
     def _where(self, is_compiling: bool | None) -> _Settling:
-        return _Settling(self.old_names, self.is_compiling if is_compiling is None else is_compiling)
+        return _Settling(self.old_names, self.is_compiling if is_compiling is None else is_compiling, self.indent)
 
     def _is_old_name(self, statement: cst.BaseStatement) -> bool:
         match statement:
@@ -58,6 +63,20 @@ class _Settling(cst.CSTTransformer):
             ):
                 return self.old_names.get(new) == old
         return False
+
+
+class _Nearer(cst.CSTTransformer):
+    """Lines within brackets one step nearer to the margin: those around them are gone."""
+
+    def __init__(self, indent: str) -> None:
+        super().__init__()
+        self.indent = indent
+
+    def leave_ParenthesizedWhitespace(
+        self, original_node: cst.ParenthesizedWhitespace, updated_node: cst.ParenthesizedWhitespace
+    ) -> cst.ParenthesizedWhitespace:
+        nearer = updated_node.last_line.value.removeprefix(self.indent)
+        return updated_node.with_changes(last_line=cst.SimpleWhitespace(nearer))
 
 
 def _sides(test: cst.BaseExpression) -> tuple[bool | None, bool | None]:

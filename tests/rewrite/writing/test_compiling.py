@@ -68,3 +68,17 @@ STAND_IN = "torch.cat([x, more]) if torch.compiler.is_compiling() else x"
 )
 def test_each_branch_has_the_side_that_it_takes(text: str, expected: str) -> None:
     assert settled(textwrap.dedent(text), {"x": "filled"}) == textwrap.dedent(expected)
+
+
+@pytest.mark.parametrize("indent", ["    ", "  "])
+def test_what_stood_in_brackets_stands_as_far_in_as_its_statement(indent: str) -> None:
+    text = (
+        "if torch.compiler.is_compiling():\n"
+        "    x = (\n        torch.cat(\n            [x, more],\n        )[: torch.sym_max(n, 1)]\n"
+        "        if torch.compiler.is_compiling()\n        else x\n    )\n    y = x.max()\n"
+    )
+    nearer = (
+        "if torch.compiler.is_compiling():\n"
+        "    x = torch.cat(\n        [x, more],\n    )[: torch.sym_max(n, 1)]\n    y = x.max()\n"
+    )
+    assert settled(text.replace("    ", indent), {"x": "x"}) == nearer.replace("    ", indent)
