@@ -12,21 +12,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from ddelint.knowledge.operators import operators
+from ddelint.nouns.comparisons import OPPOSITE
 from ddelint.sources.parsing import TOO_DEEP, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ddelint.knowledge.catalog import Rule
-
-_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.GtE,
-    ast.GtE: ast.Lt,
-    ast.Gt: ast.LtE,
-    ast.LtE: ast.Gt,
-}
 LONGEST = 60
 """Characters of what stands for one letter: longer ones make no example that anybody reads."""
 _PLACE = "{form}"
@@ -160,9 +152,9 @@ class _Found(ast.NodeTransformer):
                 return False
             return ast.dump(self._parts.setdefault(pattern.id, node)) == ast.dump(node)
         if isinstance(pattern, ast.Is):
-            if type(node) in _OPPOSITE:
+            if type(node) in OPPOSITE:
                 self._comparison = type(node)  # type: ignore[assignment]
-            return type(node) in _OPPOSITE
+            return type(node) in OPPOSITE
         if isinstance(pattern, list) and isinstance(node, list):
             return len(pattern) == len(node) and all(map(self.matches, pattern, node))
         if type(pattern) is not type(node) or not isinstance(pattern, ast.AST):
@@ -177,4 +169,4 @@ class _Found(ast.NodeTransformer):
         return node if self._comparison is None else self._comparison()
 
     def visit_IsNot(self, node: ast.IsNot) -> ast.cmpop:
-        return node if self._comparison is None else _OPPOSITE[self._comparison]()
+        return node if self._comparison is None else OPPOSITE[self._comparison]()

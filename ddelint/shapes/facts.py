@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from ddelint.nouns.comparisons import OPPOSITE
 from ddelint.shapes.places import identifier, is_place
 
 Sizes = Mapping[str, int]
@@ -34,14 +35,6 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.LtE: lambda a, b: a <= b,
     ast.Gt: lambda a, b: a > b,
     ast.GtE: lambda a, b: a >= b,
-}
-_OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.GtE,
-    ast.GtE: ast.Lt,
-    ast.Gt: ast.LtE,
-    ast.LtE: ast.Gt,
 }
 _CALLS: dict[str, Callable[..., Any]] = {
     "max": max,
@@ -178,7 +171,7 @@ def negated(text: str) -> str:
 def _negated(node: ast.expr) -> ast.expr:
     match node:
         case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return ast.Compare(left, [_OPPOSITES[type(op)]()], [right])
+            return ast.Compare(left, [OPPOSITE[type(op)]()], [right])
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return inner
         case ast.Constant(value=value):

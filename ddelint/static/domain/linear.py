@@ -6,6 +6,8 @@ import ast
 from dataclasses import dataclass
 from itertools import count
 
+from ddelint.nouns.comparisons import OPPOSITE
+
 SERIALS = count(1)
 """Each symbol, tensor and outline has a number that no other has."""
 
@@ -49,14 +51,4 @@ class Comparison:
 
     def negated(self) -> Comparison:
         """The opposite comparison."""
-        return Comparison(self.difference, _OPPOSITE[self.operator])
-
-
-_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.GtE,
-    ast.GtE: ast.Lt,
-    ast.Gt: ast.LtE,
-    ast.LtE: ast.Gt,
-}
+        return Comparison(self.difference, OPPOSITE[self.operator])
