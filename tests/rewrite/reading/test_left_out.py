@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -44,7 +45,7 @@ def test_they_stand_in_the_arms_and_behind_one_that_leaves(left: str, side: bool
     source = SourceFile("m.py", textwrap.dedent(OPTIONAL).replace("LEFT", left))
     branches = [node for node in ast.walk(source.tree) if isinstance(node, ast.If)]
     statement = next(node for node in branches if "mask.any()" in ast.unparse(node.test))
-    assert [ast.unparse(test) for test in optional_tests(source, statement, side)] == expected
+    assert [ast.unparse(test) for _, test in optional_tests(source, statement, side)] == expected
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_they_stand_behind_every_block_around(text: str) -> None:
     source = SourceFile("m.py", "def forward(self, x, mask):\n" + textwrap.indent(text + "\nreturn x\n", "    "))
     branches = [node for node in ast.walk(source.tree) if isinstance(node, ast.If)]
     statement = next(node for node in branches if "mask.any()" in ast.unparse(node.test))
-    assert [ast.unparse(test) for test in optional_tests(source, statement, False)] == ["self.shift is not None"]
+    assert [ast.unparse(test) for _, test in optional_tests(source, statement, False)] == ["self.shift is not None"]
 
 
 CALLED = """
@@ -92,6 +93,19 @@ class Model:
 def test_those_of_functions_that_are_called_there_are_among_them() -> None:
     source = SourceFile("m.py", CALLED)
     statement = next(n for n in ast.walk(source.tree) if isinstance(n, ast.If) and "mask" in ast.unparse(n.test))
-    found = {ast.unparse(test) for test in optional_tests(source, statement, False)}
+    found = {ast.unparse(test) for _, test in optional_tests(source, statement, False)}
     assert found == {"self.last is not None", "'end' in self.names", "scale is None"}
     assert list(optional_tests(source, statement, True)) == []
+
+
+def test_those_of_functions_of_other_files_of_the_project_are_among_them(tmp_path: Path) -> None:
+    (tmp_path / "helpers.py").write_text("def loose(x, scale=None):\n    return x if scale is None else x * scale\n")
+    text = (
+        "from helpers import loose\n\n\ndef forward(x, mask):\n    if not mask.any():\n        return x\n"
+        "    return loose(x)\n"
+    )
+    (tmp_path / "model.py").write_text(text)
+    source = SourceFile(str(tmp_path / "model.py"), text)
+    statement = next(n for n in ast.walk(source.tree) if isinstance(n, ast.If))
+    found = [(Path(file.filename).name, ast.unparse(test)) for file, test in optional_tests(source, statement, False)]
+    assert found == [("helpers.py", "scale is None")]
