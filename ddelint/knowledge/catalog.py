@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,12 +59,18 @@ class Replacement:
     message: str = ""
 
 
+_EACH = "{each}"
+
+
 @dataclass(frozen=True, slots=True)
 class ByHand:
     """What one writes by hand instead of questions of one kind: see `report/examples`."""
 
     asks: Mapping[str, str]
-    """A question, a capital letter for whatever stands there → how that is written in the code."""
+    """A question, a capital letter for whatever stands there → how that is written in the code.
+
+    In the TOML, one with `{each}` in it is one for each of the names under `each`.
+    """
     code: str
     """Lines of Python, with `{form}` where that goes."""
 
@@ -137,6 +143,15 @@ def flagging_rules() -> list[Rule]:
     return [rule for rule in found if rule.flags is not None]
 
 
+def _each_asked(asks: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Patterns and forms with one of the names after the other where they say `{each}`."""
+    return {
+        pattern.replace(_EACH, name): form.replace(_EACH, name)
+        for pattern, form in asks.items()
+        for name in (names if _EACH in pattern else ("",))
+    }
+
+
 def _read(path: Path) -> Rule:
     try:
         table = tomllib.loads(path.read_text("utf-8"))
@@ -158,7 +173,8 @@ def _read(path: Path) -> Rule:
         advice_on_request=bool(table.get("advice_on_request", False)),
         example_helps=bool(table.get("example_helps", True)),
         by_hand=tuple(
-            ByHand(want(one, "asks", dict), want(one, "code", str).strip()) for one in table.get("by_hand", ())
+            ByHand(_each_asked(want(one, "asks", dict), one.get("each", ())), want(one, "code", str).strip())
+            for one in table.get("by_hand", ())
         ),
         disproved_by_trace=bool(table.get("disproved_by_trace", False)),
         claims=tuple(Claim(text) for text in want(table, "claims", list)),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ddelint.knowledge.catalog import Rule
+
 LONGEST = 60
 """Characters of what stands for one letter: longer ones make no example that anybody reads."""
 _PLACE = "{form}"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+import functools
+from collections.abc import Iterable, Iterator
+
+_LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 def answer_while_compiling(test: ast.expr) -> bool | None:
@@ -20,7 +23,8 @@ def answer_while_compiling(test: ast.expr) -> bool | None:
     return None
 
 
-def rows_while_compiling(tree: ast.AST, ran: Collection[int]) -> frozenset[int]:
+@functools.lru_cache(maxsize=16)
+def rows_while_compiling(tree: ast.AST, ran: frozenset[int]) -> frozenset[int]:
     """The rows that only a compiler runs, given those that `ran` in eager: of branches that it certainly takes.
 
     A branch counts up to the first statement behind which nobody knows whether the next one is reached.
@@ -44,6 +48,3 @@ def _rows_run(statements: Iterable[ast.stmt]) -> Iterator[int]:
             yield from range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
         if any(isinstance(inner, _LEAVES) for inner in ast.walk(statement)):
             return
-
-
-_LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue)

@@ -85,14 +85,12 @@ def other_fields(value: object, texts: Mapping[str, Sequence[str | int]]) -> Ite
     lists and dictionaries of numbers have one of these changed."""
     for name, held in _fields_inside(value):
         others: Sequence[object] = [*other_members(held), *others_of(held), *others_of_its_family(held)]
+        compared = [one for one in texts.get(name.rpartition(".")[2], ()) if type(one) is type(held)]
         if type(held) is str:
-            compared = [text for text in texts.get(name.rpartition(".")[2], ()) if type(text) is str]
-            others = [text for text in compared or texts_beside(held) if text != held]
-        elif type(held) is int and held:
-            others = [code for code in texts.get(name.rpartition(".")[2], ()) if type(code) is int and code != held]
-        elif (type(held) in _PLAIN or of_numpy(held) is not None) and (other := other_number(held)) is not held:
-            codes = [code for code in texts.get(name.rpartition(".")[2], ()) if type(code) is type(held) is int]
-            others = [other, *(code for code in codes if code not in (other, held))]
+            others = compared or texts_beside(held)
+        elif type(held) in _PLAIN or of_numpy(held) is not None:
+            other = other_number(held)
+            others = [*others, *compared] if other is held else [other, *(one for one in compared if one != other)]
         yield from ((name, other) for other in others if other != held)
 
 

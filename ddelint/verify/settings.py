@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
@@ -46,10 +47,7 @@ def _read_of_what_is_handed_on(source: SourceFile, methods: Sequence[ast.Functio
     handed = [(method, *each) for method in methods for each in _handed_on(method)]
     if not handed:
         return
-    functions: dict[str, list[_Function]] = {}
-    for node in descend(source.tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            functions.setdefault(node.name, []).append(node)
+    functions = _functions(source)
     found: dict[str, None] = {}
     for method, name, called, place in handed:
         for reader in functions.get(called, ()) if called else (method,):
@@ -61,6 +59,16 @@ def _read_of_what_is_handed_on(source: SourceFile, methods: Sequence[ast.Functio
             break
         found |= dict.fromkeys(f"{name}.{field}" for name in names)
     yield from itertools.islice(found, _MOST_HANDED_ON)
+
+
+@functools.lru_cache(maxsize=16)
+def _functions(source: SourceFile) -> Mapping[str, Sequence[_Function]]:
+    """The functions of a file by name, however deep they stand."""
+    found: dict[str, list[_Function]] = {}
+    for node in descend(source.tree):
+        if isinstance(node, _Function):
+            found.setdefault(node.name, []).append(node)
+    return found
 
 
 def _parameter(function: _Function, place: int) -> str:
@@ -233,10 +241,7 @@ def _globals_read(function: _Function) -> Iterator[str]:
 
 def _called_in_turn(source: SourceFile, function: _Function) -> list[_Function]:
     """The functions of the file that are called by a name in a function, and in those, up to a few calls deep."""
-    known: dict[str, list[_Function]] = {}
-    for node in descend(source.tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            known.setdefault(node.name, []).append(node)
+    known = _functions(source)
     found: dict[_Function, None] = {function: None}
     latest = [function]
     for _ in range(_DEEPEST_CALL):

@@ -10,7 +10,7 @@ import ast
 import functools
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,13 +30,13 @@ def may_be_sparse(sample: Sample, parameters: Iterable[str], filenames: Iterable
     A name that is no argument's own, as where `forward(x, a)` hands `a` on as `adj`, speaks for any argument.
     """
     names, words = _known()
+    own = set(parameters)
     texts = [_text_of(filename) for filename in dict.fromkeys(filenames)]
-    said = {name for text in texts for name in _names_in(text)} - set(parameters)
     leaves = pytree.tree_leaves(sample.make())
     is_any = (
         any(word in text.lower() for word in words for text in texts)
         or any(isinstance(leaf, torch.Tensor) and leaf.layout is not torch.strided for leaf in leaves)
-        or any(map(names.fullmatch, said))
+        or any(names.search(text) and any(map(names.fullmatch, _names_in(text) - own)) for text in texts)
     )
     return lambda name: is_any or any(map(names.fullmatch, _IDENTIFIER.findall(name)))
 
@@ -47,16 +47,15 @@ def _text_of(filename: str) -> str:
     return ""
 
 
-def _names_in(text: str) -> Iterator[str]:
+def _names_in(text: str) -> set[str]:
     """The names of a file's code: variables, arguments, attributes."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
-                yield name
+    found: set[str] = set()
+    with suppress(SyntaxError, ValueError):
+        for node in ast.walk(ast.parse(text)):
+            match node:
+                case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+                    found.add(name)
+    return found
 
 
 @functools.cache

@@ -27,18 +27,18 @@ Moving = Callable[[torch.nn.Module], Iterator[torch.Tensor]]
 def trained_between(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     """The same input given several times, with other weights each time."""
     if isinstance(program, torch.nn.Module) and any(True for _ in _trained(program)):
-        yield partial(_moved_between, TRAINED)
+        yield partial(_moved_between, TRAINED, _with_weights_moved)
 
 
 def drifted_between(program: Any) -> Iterator[Callable[[Sample], Sample]]:
     """The same input given as often as calls in a row are compared, with the buffers that the first call changes moved
     each time."""
     if isinstance(program, torch.nn.Module) and any(True for _ in _floats(program.buffers())):
-        yield partial(_moved_between, DRIFTED)
+        yield partial(_moved_between, DRIFTED, _with_state_moved)
 
 
-def _moved_between(mode: str, sample: Sample) -> Sample:
-    prepare, run = sample.prepare, _with_weights_moved if mode == TRAINED else _with_state_moved
+def _moved_between(mode: str, run: Callable[..., list[Any]], sample: Sample) -> Sample:
+    prepare = sample.prepare
     return replace(
         sample,
         label=f"{sample.label}, {mode}",

@@ -11,6 +11,7 @@ from typing import Any
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import NotMergeable
 from ddelint.rewrite.parts.exits import leaving, returning
+from ddelint.rewrite.parts.harmless import UNPROTECTED
 from ddelint.rewrite.parts.merge import Merge, device_of, masked_lines
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.proving.bounds import stated_bound
@@ -74,7 +75,8 @@ def _skipping(context: Context, statement: ast.If) -> Iterator[Rewrite]:
     kept = fresh_name(source, "kept")
     with suppress(NotMergeable, NotAPredicate):
         not_skipped = ast.copy_location(ast.UnaryOp(ast.Not(), statement.test), statement.test)
-        goes_on = Merge(context, statement, context.diagnostic.code == "DDE105", safe=False).truths({}).of(not_skipped)
+        merge = Merge(context, statement, context.diagnostic.code == "DDE105", way=UNPROTECTED)
+        goes_on = merge.truths({}).of(not_skipped)
         lines = [
             *write.lines(
                 "if not torch.compiler.is_compiling() and {test}:\n    {body}", test=statement.test, body=statement.body
@@ -103,9 +105,7 @@ def _updating(context: Context, statement: ast.If) -> Iterator[Rewrite]:
     branch = ast.copy_location(ast.If(test=statement.test, body=updates, orelse=behind), statement)
     for in_place in (True, False):
         with suppress(NotMergeable, NotAPredicate):
-            merge = Merge(
-                context, branch, context.diagnostic.code == "DDE105", safe=True, whole=loop, in_place=in_place
-            )
+            merge = Merge(context, branch, context.diagnostic.code == "DDE105", whole=loop, in_place=in_place)
             named, test, then, otherwise = merge.arms(merge.truths({}).of(statement.test))
             lines = [*named, *merge.assigned(test, then, otherwise)]
             message = "compute both ways of going on and choose with torch.where"

@@ -13,7 +13,7 @@ from ddelint.rewrite.reading.around import around
 from ddelint.rewrite.reading.effects import says_without_effect
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import bindings, places_of_stores, stands_in_eager
-from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
+from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
 
 _MESSAGE = "show how far the loop is in eager alone: it gives the values that it is given"
 _TOLD = "show how far the loop is, and what it comes to, in eager alone"
@@ -40,16 +40,11 @@ def _told(context: Context, name: str) -> Iterator[Rewrite]:
     function = context.site.function or source.tree
     if bindings(function, name) != 1 or not (places := places_of_stores(function, name)):
         return
-    changes: dict[ast.AST, Any] = {}
-    match source.parents.get(places[0]):
-        case ast.NamedExpr(value=ast.Call() as bar) as given if is_bar(bar):
-            plain = without_bar(write, bar) if _is_gone_over(given, source.parents.get(given)) else None
-            changes[given] = write.either(plain, given) if plain is not None else None
-        case ast.Assign(targets=[ast.Name()], value=ast.Call() as bar) if is_bar(bar):
-            plain = without_bar(write, bar)
-            changes[bar] = write.either(plain if plain is not None else ast.Constant(None), bar)
-        case _:
-            return
+    named = _named_bar(context, places[0])
+    if named is None:
+        return
+    made, values = named
+    changes: dict[ast.AST, Any] = {made: write.either(ast.Constant(None) if values is None else values, made)}
     said: list[ast.stmt] = []
     for use in ast.walk(function):
         if not isinstance(use, ast.Name) or use.id != name or use in places or stands_in_eager(source, use):
@@ -57,11 +52,23 @@ def _told(context: Context, name: str) -> Iterator[Rewrite]:
         if (statement := _telling(use, source.parents)) is not None:
             said.append(statement)
             changes[statement] = write.in_eager([statement])
-        elif plain is None or not _is_gone_over(use, source.parents.get(use)):
+        elif values is None or not _is_gone_over(use, source.parents.get(use)):
             return
-    if None not in changes.values():
-        heard = all(says_without_effect(statement, source) for statement in said)
-        yield Rewrite(_TOLD, changes, Claim.EQUIVALENT if heard else Claim.GENERAL_PATH)
+    heard = all(says_without_effect(statement, source) for statement in said)
+    yield Rewrite(_TOLD, changes, Claim.EQUIVALENT if heard else Claim.GENERAL_PATH)
+
+
+def _named_bar(context: Context, place: ast.AST) -> tuple[ast.expr, Expr | None] | None:
+    """What makes the bar that gets its name at a place, and the values that it goes over, if it does; None for what is
+    no bar, or is asked for more where it is made."""
+    parents = context.site.source.parents
+    match parents.get(place):
+        case ast.NamedExpr(value=ast.Call() as bar) as given if is_bar(bar):
+            values = without_bar(context.write, bar)
+            return None if values is None or not _is_gone_over(given, parents.get(given)) else (given, values)
+        case ast.Assign(targets=[ast.Name()], value=ast.Call() as bar) if is_bar(bar):
+            return bar, without_bar(context.write, bar)
+    return None
 
 
 def _telling(bar: ast.Name, parents: Mapping[ast.AST, ast.AST]) -> ast.stmt | None:

@@ -13,6 +13,7 @@ from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts import put_back
 from ddelint.rewrite.parts.arms import Arm, NotMergeable, Value, chosen_returns
 from ddelint.rewrite.parts.branch_functions import MOST_BEHIND, has_return, own_statements
+from ddelint.rewrite.parts.harmless import PROTECTED, UNPROTECTED
 from ddelint.rewrite.parts.merge import Merge
 from ddelint.rewrite.parts.put_back import changed_otherwise, changes_only, state_changed
 from ddelint.rewrite.parts.ternaries import COST, chosen_by, merged_ternary, ways_to_protect
@@ -75,13 +76,10 @@ def _branch(context: Context, statement: ast.If, assumed: bool) -> Iterator[Rewr
             context,
             statement,
             assumed,
-            way.safe,
+            way,
             in_place=in_place,
             may_fall_silent=True,
             numbers=numbers,
-            bounded=way.bounded,
-            again=way.again,
-            few=way.few,
         )
         with suppress(NotMergeable, NotAPredicate, ValueError):
             if not has_return(statement):
@@ -259,7 +257,7 @@ def _named_results(merge: Merge, final: Arm, test: Expr) -> Arm:
 
 def _harmless_between(merge: Merge, between: Sequence[ast.stmt], test: Expr) -> dict[ast.AST, Expr]:
     """What is computed behind an early return and now always, kept harmless where the program has returned before."""
-    if not merge.safe or any(map(has_return, between)):
+    if not merge.way.safe or any(map(has_return, between)):
         return {}
     kept = (ast.Assign, ast.AugAssign, ast.Expr)
     values = [node.value for each in between for node in own_statements(each) if isinstance(node, kept)]
@@ -311,11 +309,11 @@ def _both_ends(context: Context, statement: ast.If, assumed: bool, behind: Seque
     both = ([*statement.body, *behind], statement.orelse) if leaves else (statement.body, [*statement.orelse, *behind])
     branch = _of_ends(statement, *both)
     own = _own_names(context, late=both[not leaves], early=both[leaves])
-    for safe in (True, False):
+    for way in (PROTECTED, UNPROTECTED):
         with suppress(NotMergeable, NotAPredicate, ValueError):
-            merge = Merge(context, branch, assumed, safe=safe, whole=statement, may_fall_silent=True)
+            merge = Merge(context, branch, assumed, way, whole=statement, may_fall_silent=True)
             named, test, then, otherwise = merge.arms(merge.truths({}).of(statement.test), "early", "late", own)
-            if named or not safe:
+            if named or not way.safe:
                 yield _return_beside(merge, [*named, *merge.left(test, then, otherwise)])
 
 
@@ -340,7 +338,7 @@ def _changing_at_the_end(context: Context, statement: ast.If, assumed: bool, res
     if not late or not between or any(_changes_outside(s, own) or _leaves(s) for s in between):
         raise NotMergeable("state is changed on the way")
     branch = _of_ends(statement, statement.body, late)
-    merge = Merge(context, branch, assumed, safe=False, whole=statement, may_fall_silent=True)
+    merge = Merge(context, branch, assumed, way=UNPROTECTED, whole=statement, may_fall_silent=True)
     own_late = _own_names(context, late=late, early=statement.body)
     _, test, then, otherwise = merge.arms(merge.truths({}).of(statement.test), "early", "late", own_late)
     changed = {name for kept in between for name in targets_written(kept)} | changed_in_place(between)

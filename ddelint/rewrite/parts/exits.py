@@ -15,6 +15,7 @@ from typing import Any
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import NotMergeable
 from ddelint.rewrite.parts.choices import Choices, Kept
+from ddelint.rewrite.parts.harmless import UNPROTECTED
 from ddelint.rewrite.parts.merge import Merge
 from ddelint.rewrite.parts.structures import structure_of
 from ddelint.rewrite.parts.truths import NotAPredicate
@@ -97,7 +98,7 @@ def returning(context: Context, statement: ast.If) -> Iterator[Rewrite]:
 
 
 def _merge(context: Context, statement: ast.If) -> Merge:
-    return Merge(context, statement, context.diagnostic.code == "DDE105", safe=False, may_fall_silent=True)
+    return Merge(context, statement, context.diagnostic.code == "DDE105", way=UNPROTECTED, may_fall_silent=True)
 
 
 @dataclass
@@ -214,7 +215,7 @@ class _Leaving:
         if parts is None:
             noted = [*arm.prelude, *choices.noted(merge.truths({}).of(exit.test), given)]
             before = assigned_on_every_way(self.loop.body[: self.loop.body.index(statement)])
-            for name in {*self.unset} - {*given} - before:
+            for name in (name for name in self.unset if name not in before and name not in given):
                 noted = self.write.lines("if {name} is not None:\n    {noted}", name=name, noted=noted)
             return self.write.beside([*noted, *self._in_range(exit.test)], [exit])
         asking, known = parts

@@ -6,7 +6,7 @@ Without it the gradient of the arm that isn't chosen can be NaN, and NaN times z
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import applied
@@ -25,24 +25,33 @@ INTEGERS = "torch.where({}, {}, {}).item()"
 """The same between two integers."""
 
 
-def harmless(
-    context: Context,
-    node: ast.expr,
-    test: Expr,
-    taken: bool,
-    *,
-    bounded: bool = True,
-    again: bool = False,
-    few: bool = False,
-) -> Expr | None:
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """How an arm is kept harmless where it isn't chosen."""
+
+    safe: bool = True
+    """Whether it is at all."""
+    bounded: bool = True
+    """Whether a float is kept from zero by the bound that the test says it has, which is short, and lets NaN
+    through."""
+    again: bool = False
+    """Whether what has a name from before is computed again of what is harmless, for a gradient of zero is NaN behind a
+    root of zero."""
+    few: bool = False
+    """Whether averages of nothing, and what has no value of one, get one."""
+
+
+PROTECTED, UNPROTECTED = Protection(), Protection(safe=False)
+
+
+def harmless(context: Context, node: ast.expr, test: Expr, taken: bool, way: Protection = PROTECTED) -> Expr | None:
     """An arm that is computed where it isn't chosen, too; None where it has nothing to protect.
 
-    `test` is the choice's condition as built; the arm is chosen where it is true (`taken`) or false. `bounded`: a float
-    is kept from zero by the bound that the test says it has, which is short, and lets NaN through. `again`: what has a
-    name from before is computed again of what is harmless, for a gradient of zero is NaN behind a root of zero. `few`:
-    so are averages of nothing, and what has no value of one.
+    `test` is the choice's condition as built; the arm is chosen where it is true (`taken`) or false.
     """
-    arm = _Arm(context, test, taken, bounded, again, few)
+    if not way.safe:
+        return None
+    arm = _Arm(context, test, taken, way)
     arm.visit(node)
     return context.write.replaced(node, arm.changes) if arm.changes else None
 
@@ -100,9 +109,7 @@ class _Arm:
     context: Context
     test: Expr
     taken: bool
-    bounded: bool
-    again: bool
-    few: bool
+    way: Protection
     changes: dict[ast.AST, Expr] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -136,16 +143,16 @@ class _Arm:
                 if operand is not None:
                     self.changes[operand] = self._filled(operand, unsafe[called(node)])
                     return
-            case ast.Call() if self.few and _averages_few(self.kinds, node):
-                inner = _Arm(self.context, self.test, self.taken, self.bounded, self.again, self.few)
+            case ast.Call() if self.way.few and _averages_few(self.kinds, node):
+                inner = replace(self, changes={})
                 for child in ast.iter_child_nodes(node):
                     inner.visit(child)
                 self.changes[node] = self._filled(self.write.replaced(node, inner.changes), 0)
                 return
-            case ast.Call() if (self.again or self.few) and (spread := spread_of_two(self.context, node)) is not None:
+            case ast.Call() if (spread := self._spread(node)) is not None:
                 self.changes |= spread
                 return
-            case ast.Call() if self.few and (masks := self._masks_of_spread(node)):
+            case ast.Call() if self.way.few and (masks := self._masks_of_spread(node)):
                 for mask in masks:
                     self.changes[mask] = self.write.expr("{} | ~{}" if self.taken else "{} | {}", mask, self.test)
                 return
@@ -154,6 +161,9 @@ class _Arm:
                 return
         for child in ast.iter_child_nodes(node):
             self.visit(child)
+
+    def _spread(self, node: ast.Call) -> dict[ast.AST, Expr] | None:
+        return spread_of_two(self.context, node) if self.way.again or self.way.few else None
 
     def _masks_of_spread(self, node: ast.Call) -> list[ast.expr]:
         """The mask of what a call takes the spread of, wherever it stands: where the arm isn't chosen it may select
@@ -169,10 +179,10 @@ class _Arm:
         value: ast.expr | None = node
         if isinstance(node, ast.Name):
             is_float = self.kinds.dtype(node).startswith(("float", "bfloat"))
-            value = computed_before(self.context, node) if self.again and is_float else None
-        if value is None or not self.again or self.kinds.of(node) is Kind.NUMBER:
+            value = computed_before(self.context, node) if self.way.again and is_float else None
+        if value is None or not self.way.again or self.kinds.of(node) is Kind.NUMBER:
             return None
-        return harmless(self.context, value, self.test, self.taken, again=True)
+        return harmless(self.context, value, self.test, self.taken, Protection(again=True))
 
     def _padded(self, rows: ast.expr, first: bool) -> Expr:
         """One harmless row more, so that there is one to take where the arm isn't chosen."""
@@ -216,7 +226,7 @@ class _Arm:
         if self.kinds.of(node) in (Kind.TENSOR, Kind.UNKNOWN):
             return self._filled(node, 1)
         kind, decision = number_kind(self.kinds, node), self.context.site.decision
-        least = least_said(decision, node, self.taken) if self.bounded or kind != "float" else None
+        least = least_said(decision, node, self.taken) if self.way.bounded or kind != "float" else None
         if least is None and (not is_read(self.kinds, node) or is_above_zero(self.kinds, node)):
             return None
         if least is None and counts_something(self.kinds, decision, node, self.taken):

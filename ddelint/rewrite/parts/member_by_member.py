@@ -77,6 +77,7 @@ def _collected(write: Writer, known: _Members, target: str, over: str, value: Ex
 
 
 def _members(code: str) -> _Members | None:
+    key = ""
     match ast.parse(code, mode="eval").body:
         case ast.ListComp(elt=value, generators=[ast.comprehension() as each]):
             template = "[{} for {} in {}]"
@@ -86,14 +87,15 @@ def _members(code: str) -> _Members | None:
             keywords=[],
         ):
             template = f"{kind}({{}} for {{}} in {{}})"
-        case ast.DictComp(key=ast.Name(id=key), value=value, generators=[ast.comprehension() as each]):
-            if not (isinstance(each.target, ast.Tuple) and ast.unparse(each.target.elts[0]) == key):
-                return None
-            over = ast.unparse(each.iter)
-            return None if each.ifs else _Members(each.target, over, value, "{{{}: {} for {} in {}}}", key)
+        case ast.DictComp(
+            key=ast.Name(id=key),
+            value=value,
+            generators=[ast.comprehension(target=ast.Tuple(elts=[ast.Name(id=first), _])) as each],
+        ) if key == first:
+            template = "{{{}: {} for {} in {}}}"
         case _:
             return None
-    return None if each.ifs or each.is_async else _Members(each.target, ast.unparse(each.iter), value, template)
+    return None if each.ifs or each.is_async else _Members(each.target, ast.unparse(each.iter), value, template, key)
 
 
 def _value_in(known: _Members, members: _Members) -> ast.expr | None:

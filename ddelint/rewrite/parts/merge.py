@@ -9,7 +9,7 @@ from functools import partial
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import NEUTRAL, Arm, ArmReader, NotMergeable, Target, Value, chosen_returns
-from ddelint.rewrite.parts.harmless import FLOATS, INTEGERS, harmless
+from ddelint.rewrite.parts.harmless import FLOATS, INTEGERS, PROTECTED, UNPROTECTED, Protection, harmless
 from ddelint.rewrite.parts.member_by_member import chosen_by_member, collects
 from ddelint.rewrite.parts.pieces import chosen_piece
 from ddelint.rewrite.parts.truths import Truths
@@ -57,7 +57,7 @@ def masked_lines(
     `statement` is the loop, `index` the name that it counts with.
     """
     branch = ast.copy_location(ast.If(test=ast.Constant(True), body=list(body), orelse=[]), statement)
-    merge = Merge(context, branch, context.diagnostic.code == "DDE105", safe=False, whole=statement)
+    merge = Merge(context, branch, context.diagnostic.code == "DDE105", way=UNPROTECTED, whole=statement)
     behind = live_behind(context.site.source, statement) if context.site.function is not None else names_written(*body)
     local = frozenset(
         name
@@ -98,8 +98,8 @@ class Merge:
     context: Context
     statement: ast.If
     assumed: bool
-    safe: bool
-    """Whether an arm that isn't chosen is kept from spoiling the gradient."""
+    way: Protection = PROTECTED
+    """How an arm that isn't chosen is kept from spoiling the gradient."""
     whole: ast.stmt | None = None
     """The loop that is masked, where the branch stands for an iteration of it."""
     in_place: bool = True
@@ -111,15 +111,6 @@ class Merge:
     numbers: bool = False
     """Whether a name that both arms give an integer or a float keeps one: what reads it may want no tensor, and one of
     the default dtype holds less than a float does."""
-
-    bounded: bool = True
-    """Whether a bound that the test says is enough to keep a float that divides from zero (see `harmless`)."""
-
-    again: bool = False
-    """Whether what the arms read from before is computed again of what is harmless (see `harmless`)."""
-
-    few: bool = False
-    """Whether a reduction of few rows is kept from having no value (see `harmless`)."""
 
     def __post_init__(self) -> None:
         self.source, self.write = self.context.site.source, self.context.write
@@ -151,7 +142,7 @@ class Merge:
         """
         name = self.write.expression(fresh_name(self.source, condition_name(self.write.code(test))))
         readers = [self.reader(local), self.reader(local)]
-        if self.safe:
+        if self.way.safe:
             for reader, taken in zip(readers, (True, False)):
                 reader.harmless = partial(self.harmless, test=name, taken=taken)
         then, otherwise = readers[0].read(self.statement.body, suffix), readers[1].read(self.statement.orelse, other)
@@ -161,7 +152,7 @@ class Merge:
 
     def harmless(self, node: ast.expr, test: Expr, taken: bool) -> Expr | None:
         """What stands for an arm that is computed where it isn't chosen, too."""
-        return harmless(self.context, node, test, taken, bounded=self.bounded, again=self.again, few=self.few)
+        return harmless(self.context, node, test, taken, self.way)
 
     def truths(self, names: Mapping[str, str]) -> Truths:
         """Builds tests in which `names` are called otherwise."""
@@ -196,7 +187,7 @@ class Merge:
 
     def protected(self, value: Value, test: Expr, taken: bool) -> Expr:
         """A value, kept harmless where it isn't chosen: where the test is false (`taken`) or true."""
-        if not self.safe or value.node is None:
+        if not self.way.safe or value.node is None:
             return value.built
         protected = self.harmless(value.node, test, taken)
         return value.built if protected is None else protected

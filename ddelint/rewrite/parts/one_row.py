@@ -6,7 +6,6 @@ Unlike one element more, which only a reduction can be given, this is right for 
 from __future__ import annotations
 
 import ast
-import builtins
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,7 +16,7 @@ from ddelint.rewrite.parts.counted import counted, rows_of, zeros_like_rows
 from ddelint.rewrite.reading.around import is_unconditional, listed_mask
 from ddelint.rewrite.reading.kinds import Kind, Kinds, own_arguments, reduces_all, tensor_argument
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.managers import library
+from ddelint.rewrite.reading.managers import is_of_torch_or_python
 from ddelint.rewrite.reading.names import (
     called,
     fresh_name,
@@ -179,11 +178,9 @@ def _unknown_calls(context: Context, statement: ast.stmt) -> Iterator[ast.Call]:
     kinds, source = Kinds(context), context.site.source
     for node in ast.walk(statement):
         match node:
-            case ast.Call(func=ast.Name(id=name)) if hasattr(builtins, name):
-                continue
             case ast.Call(func=ast.Attribute(value=owner)) if kinds.of(owner) is Kind.TENSOR:
                 continue
-            case ast.Call() if library(node.func, source) != "torch":
+            case ast.Call() if not is_of_torch_or_python(node.func, source):
                 yield node
 
 

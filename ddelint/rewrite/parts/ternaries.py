@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.checks import Checks, Inexpressible
-from ddelint.rewrite.parts.harmless import FLOATS, harmless, may_harm, reduces_few
+from ddelint.rewrite.parts.harmless import FLOATS, PROTECTED, UNPROTECTED, Protection, harmless, may_harm, reduces_few
 from ddelint.rewrite.parts.merge import device_of
 from ddelint.rewrite.parts.pieces import chosen_piece
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
@@ -27,16 +26,6 @@ def chosen_by(test: ast.expr, changes: Changes) -> Rewrite:
     return restructured(MESSAGE, changes, COST, decisions=(test,))
 
 
-@dataclass(frozen=True, slots=True)
-class Protection:
-    """How much of what isn't chosen is kept harmless: see `harmless`."""
-
-    safe: bool = True
-    bounded: bool = True
-    again: bool = False
-    few: bool = False
-
-
 def ways_to_protect(context: Context, *arms: ast.AST) -> Iterator[Protection]:
     """By a bound that the test says of a float and without, where it compares one; of what the arms read from before,
     where they read such; of reductions of few rows, where there are any; not at all."""
@@ -44,7 +33,7 @@ def ways_to_protect(context: Context, *arms: ast.AST) -> Iterator[Protection]:
     nodes = ast.walk(test) if test is not None else ()
     compared = [side for node in nodes if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)]
     is_of_floats = any(number_kind(kinds, side) == "float" for side in compared if not isinstance(side, ast.Constant))
-    yield Protection()
+    yield PROTECTED
     if is_of_floats:
         yield Protection(bounded=False)
     inside = [node for arm in arms for node in ast.walk(arm)]
@@ -52,7 +41,7 @@ def ways_to_protect(context: Context, *arms: ast.AST) -> Iterator[Protection]:
         yield Protection(few=True)
     if any(may_harm(context, node) for node in inside):
         yield Protection(again=True)
-    yield Protection(safe=False)
+    yield UNPROTECTED
 
 
 def merged_ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
@@ -79,12 +68,7 @@ def merged_ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
         if piece is not None:
             yield chosen_by(test, {choice: piece})
         for way in ways_to_protect(context, *arms):
-            kept = [
-                harmless(context, arm, built, arm is choice.body, bounded=way.bounded, again=way.again, few=way.few)
-                if way.safe
-                else None
-                for arm in arms
-            ]
+            kept = [harmless(context, arm, built, arm is choice.body, way) for arm in arms]
             values = [arm if protected is None else protected for arm, protected in zip(arms, kept)]
             yield chosen_by(test, {choice: write.expr("torch.where({}, {}, {})", built, *values)})
             if numbers != {float} and {number_kind(Kinds(context), arm) for arm in arms} == {"float"}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -105,6 +106,12 @@ def library(node: ast.expr, source: SourceFile) -> str:
     """The package that a name comes from, by the file's imports; of a name of Python, and of no other, that name."""
     root = dotted_name(node).partition(".")[0]
     return _packages(source).get(root, root)
+
+
+def is_of_torch_or_python(function: ast.expr, source: SourceFile) -> bool:
+    """Whether what is called is a function of torch's, by the file's imports, or a built-in one."""
+    is_built_in = isinstance(function, ast.Name) and hasattr(builtins, function.id)
+    return is_built_in or library(function, source) == "torch"
 
 
 def origin(node: ast.expr, source: SourceFile) -> str:

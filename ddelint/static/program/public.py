@@ -178,7 +178,7 @@ class _Reader:
         It is for others, too, where a package imports it from there.
         """
         call = re.compile(rf"(?<![\w.]){name}\(")
-        users = [other for other, text in self._texts.items() if other != name and call.search(text)]
+        users = [other for other, text in self._texts.items() if other != name and name in text and call.search(text)]
         if not users or not all(self.is_eager(self._texts[user]) for user in users):
             return False
         calls = sum(len(call.findall(self._texts[user])) for user in (*users, name))

@@ -11,6 +11,8 @@ from ddelint.static.domain.values import KNOWN, Constant, Known, Step, Tensor, U
 
 Pick = Callable[[Iterable[float]], float]
 """`max` or `min`."""
+EXTREMES: Mapping[str, Pick] = {"largest": max, "smallest": min}
+"""By the behaviours that rules/operators.toml names."""
 
 MOST_TERMS = 64
 """A number that is made of more symbols is just a number."""

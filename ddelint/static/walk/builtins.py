@@ -31,7 +31,7 @@ from ddelint.static.domain.values import (
     replace,
     series,
 )
-from ddelint.static.transfer.numbers import Pick
+from ddelint.static.transfer.numbers import EXTREMES, Pick
 from ddelint.static.transfer.runs import element_of, listed_length
 from ddelint.static.transfer.truth import asks, decide
 from ddelint.static.walk import hints
@@ -313,8 +313,7 @@ BUILTINS: Mapping[str, Builtin] = {
     "length": _length,
     "count_up": _range,
     "keeps": keeps,
-    "largest": partial(_extreme, pick=max),
-    "smallest": partial(_extreme, pick=min),
+    **{name: partial(_extreme, pick=pick) for name, pick in EXTREMES.items()},
     "asks_all": _asks_all,
     "compares": compares,
     "text": text_of_values,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from functools import reduce
 
 from ddelint.knowledge.operators import dotted_name, operators
@@ -38,7 +37,7 @@ from ddelint.static.domain.values import (
     series,
     spread,
 )
-from ddelint.static.transfer.numbers import Pick
+from ddelint.static.transfer.numbers import EXTREMES
 from ddelint.static.transfer.operator_call import OperatorCall
 from ddelint.static.transfer.spelled import spelled
 from ddelint.static.transfer.table import answer
@@ -50,8 +49,6 @@ from ddelint.static.walk.reading_data import noted_read
 from ddelint.static.walk.receivers import tensor_by_method
 from ddelint.static.walk.records import built, changed_record, named_tuple
 from ddelint.static.walk.walker import Walker
-
-_EXTREMES: Mapping[str, Pick] = {"largest": max, "smallest": min}
 
 
 def call(walker: Walker, node: ast.Call, function: Value, state: State) -> Value:
@@ -312,8 +309,8 @@ def _symbolic(walker: Walker, behaviour: str, call: Call) -> Value:
         key = (ast.dump(call.node.func), forms)
         form = Linear.of(walker.numbers.symbols.setdefault(key, fresh_symbol())) if None not in forms else None
         return replace(source, form=form, comparisons=())
-    if behaviour in _EXTREMES:
-        form = walker.numbers.extreme(_EXTREMES[behaviour], values, call.state.facts)
+    if behaviour in EXTREMES:
+        form = walker.numbers.extreme(EXTREMES[behaviour], values, call.state.facts)
         return replace(source, form=form, comparisons=())
     return replace(source, form=None, comparisons=())
 

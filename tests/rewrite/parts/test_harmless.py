@@ -8,7 +8,7 @@ import pytest
 from control_flow import TENSOR, context_of
 
 from ddelint.nouns.diagnostics import TypeFact
-from ddelint.rewrite.parts.harmless import harmless
+from ddelint.rewrite.parts.harmless import Protection, harmless
 from ddelint.rewrite.reading.around import is_count, is_read
 from ddelint.rewrite.reading.kinds import Kinds
 
@@ -140,7 +140,7 @@ def computed_again(before: str, arm: str, test: str = "d > 0") -> str | None:
     )
     choice = context.site.source.parents[context.site.decision] if context.site.decision else None
     assert isinstance(choice, ast.IfExp)
-    built = harmless(context, choice.body, context.write.expression("c"), taken=True, again=True)
+    built = harmless(context, choice.body, context.write.expression("c"), taken=True, way=Protection(again=True))
     return None if built is None else context.write.code(built)
 
 

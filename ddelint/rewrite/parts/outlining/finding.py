@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from ddelint.rewrite.parts.outlining.results import is_floating, read_results
 from ddelint.rewrite.reading.around import headers
 from ddelint.rewrite.reading.bindings import type_behind
 from ddelint.rewrite.reading.kinds import Kind, Kinds
-from ddelint.rewrite.reading.managers import library
+from ddelint.rewrite.reading.managers import is_of_torch_or_python
 from ddelint.rewrite.reading.names import draws_random, enclosing_block, names_read, names_written
 from ddelint.rewrite.reading.regions import leaves_a_loop, may_alias
 from ddelint.rewrite.writing.rewrites import Rewrite
@@ -229,11 +228,7 @@ def _calls_helpers(statement: ast.stmt, source: SourceFile) -> bool:
     return any(
         isinstance(node, ast.Call)
         and (
-            (
-                isinstance(node.func, ast.Name)
-                and not hasattr(builtins, node.func.id)
-                and library(node.func, source) != "torch"
-            )
+            (isinstance(node.func, ast.Name) and not is_of_torch_or_python(node.func, source))
             or (isinstance(node.func, ast.Attribute) and "random" in ast.unparse(node.func.value).split("."))
         )
         for node in ast.walk(statement)
