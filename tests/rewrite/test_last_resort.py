@@ -81,6 +81,30 @@ def test_where_unsafe_fixes_were_not_tried_or_time_was_over_the_rule_speaks_for_
     assert last_resort.told(late) is late
 
 
+@pytest.mark.parametrize("wanted", [True, False])
+def test_where_no_time_is_left_for_regions_that_is_said(moves: pytest.MonkeyPatch, wanted: bool) -> None:
+    compared: list[object] = []
+
+    class Slow(Prover):
+        """Once what was tried has been compared, time for trying is over."""
+
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            compared.append(asked)
+            return super().compare(*asked, **options)
+
+    moves.setitem(MOVES, last_resort.OUTLINE, outlining("region({test})"))
+    moves.setitem(MOVES, MERGE, replacing(MERGE, Claim.RESTRUCTURED, "WRONG({test})"))
+    outcome = search(
+        Slow(),
+        seconds_left=lambda: 0.0 if len(compared) > wanted else 10.0,
+        wanted=lambda found: wanted or found.span.row != 5,
+    )
+    found = by_row(outcome)[5]
+    assert last_resort.ran_out_of_time(found) is wanted
+    assert found.code == "DDE101"
+    assert outcome.everything.overlay == {}
+
+
 @pytest.mark.parametrize(
     ("code", "is_control_flow"),
     [("DDE101", True), ("DDE203", True), ("DDE108", False), ("DDE208", False), ("DDE304", False)],

@@ -30,6 +30,7 @@ from ddelint.rewrite.search.asking import Asking
 from ddelint.rewrite.search.by_hand import rewritten_lines
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
+from ddelint.rewrite.search.last_resort import OUTLINE
 from ddelint.rewrite.search.reporting import diagnostics, doubts
 from ddelint.rewrite.search.rounds import MOST_RESTARTS, Outcome, Search, start_without, with_all_that_is_safe
 from ddelint.rewrite.search.steps import Key, State, Step, is_repeated, ordinary
@@ -1354,9 +1355,11 @@ def test_where_time_is_over_the_reason_of_an_earlier_try_is_told(moves: pytest.M
 
     moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.GENERAL_PATH, "WRONG({test})"))
     outcome = search(Late(), seconds_left=lambda: clock[0])
-    reasons = [refusal.reason for found in outcome.diagnostics for refusal in found.refused]
+    refused = [refusal for found in outcome.diagnostics for refusal in found.refused]
+    reasons = [refusal.reason for refusal in refused if refusal.move == SHORTCUT]
     assert len(reasons) == 2
     assert all("seed 0: value differs" in reason for reason in reasons)
+    assert [refusal.reason for refusal in refused if refusal.move == OUTLINE] == [TIME_IS_OVER] * 2
 
 
 def test_the_first_phase_leaves_time_for_what_is_unsafe(moves: pytest.MonkeyPatch) -> None:

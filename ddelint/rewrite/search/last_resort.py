@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ddelint.knowledge.catalog import rule
@@ -67,6 +67,15 @@ def with_refused_regions(state: State, outlined: State) -> State:
     return state
 
 
+def with_untried_regions(state: State, is_wanted: Callable[[Diagnostic], bool]) -> State:
+    """A state, and that there was no time left to take out of its program what nothing clears."""
+    late = Refusal(OUTLINE, _sentence(OUTLINE), TIME_IS_OVER)
+    for key, home in state.given_up.items():
+        if home.code.startswith(_GROUPS) and is_wanted(home) and not ran_out_of_time(home):
+            state.given_up[key] = replace(home, refused=(*home.refused, late))
+    return state
+
+
 def told(diagnostic: Diagnostic) -> Diagnostic:
     """How a finding is told that nothing fixes: control flow as DDE901, with every move of its rule, and why each was
     refused; what is no control flow as it is.
@@ -100,7 +109,7 @@ def told(diagnostic: Diagnostic) -> Diagnostic:
 def untried(diagnostic: Diagnostic) -> Iterator[Refusal]:
     """What is said of a finding that nothing was worked out for any more: its rule's first move was not tried."""
     for name in rule(diagnostic.code).moves[:1]:
-        yield Refusal(name, first_line(name) if name in MOVES else name, TIME_IS_OVER)
+        yield Refusal(name, _sentence(name), TIME_IS_OVER)
 
 
 def behind(diagnostic: Diagnostic, left: Collection[Diagnostic]) -> Diagnostic:
@@ -120,6 +129,11 @@ def asked_at(finding: Diagnostic) -> str:
 def ran_out_of_time(diagnostic: Diagnostic) -> bool:
     """Whether not everything was tried for a finding, since its entry's time was over."""
     return any(refusal.reason.endswith(TIME_IS_OVER) for refusal in diagnostic.refused)
+
+
+def _sentence(name: str) -> str:
+    """What a move does; its name where it is not loaded."""
+    return first_line(name) if name in MOVES else name
 
 
 def first_line(name: str) -> str:

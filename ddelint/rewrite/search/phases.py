@@ -252,8 +252,9 @@ class Phase:
             one = known_as(key, candidate)
             known = allow_unsafe and one in self._trying.merely_unsafe
             if not known and self._seconds_left() <= share_is_over_at:
-                refused.append(self._refusal(state, candidate, one, self._trying.reasons.get(one, TIME_IS_OVER)))
-                if allow_unsafe and self._trying.merely_unsafe:
+                told = self._trying.reasons.get(one, TIME_IS_OVER)
+                refused.append(self._refusal(state, candidate, one, told))
+                if told != TIME_IS_OVER or (allow_unsafe and self._trying.merely_unsafe):
                     continue
                 return second_best
             if candidate.edits in seen:

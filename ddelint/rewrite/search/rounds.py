@@ -77,6 +77,7 @@ class Search:
         self.start = start if start is not None else History(asking.originals)
         last = max((change.step for change in self.start.changes), default=0)
         self._trying = Trying(asking, self._judging, last)
+        self._wanted = wanted
         self._hears = hears
         self._left = seconds_left
         self._reserved = reserved
@@ -267,7 +268,7 @@ class Search:
         self._phase.hopeless = state.given_up | last_resort.unsupported(state.others)
         if not self._phase.hopeless or self._seconds_left() <= 0:
             self._phase.hopeless = {}
-            return state
+            return last_resort.with_untried_regions(state, self._wanted)
         begun = as_it_was(state, state.given_up.values())
         is_as_it_was = len(begun.steps) < len(state.steps)
         outlined, gains = self._taken_out(begun)
