@@ -34,7 +34,7 @@ from ddelint.rewrite.reading.names import (
     parameters,
     targets_written,
 )
-from ddelint.rewrite.reading.naming import condition_name
+from ddelint.rewrite.reading.naming import condition_name, part_names
 from ddelint.rewrite.reading.number_uses import is_wanted_as_number
 from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop, may_alias
 from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, Statements, restructured, rewriting
@@ -207,17 +207,15 @@ def _early(merge: Merge) -> Iterator[Rewrite]:
         test = name
     kept += told
     values: list[Value] = []
-    for value in then.returned:
+    for value, base in zip(then.returned, part_names("early", last.value, len(then.returned)), strict=True):
         if write.reads(value.built) & changed:
-            result = fresh_name(
-                merge.source, "early_result" if len(then.returned) == 1 else f"early_result{len(values)}"
-            )
+            result = fresh_name(merge.source, base)
             kept += write.assigned(result, value.built)
             value = Value(write.expression(result), named=value.node)
         values.append(value)
     folded, final = _folded(merge, compiled, merge.reader().read([last], "final"), state)
     if state:
-        final = _named_results(merge, final, test)
+        final = _named_results(merge, last, final, test)
         kept += put_back.kept(merge.context, state)
         final.prelude += put_back.put_back(merge.context, state, test)
     lines = merge.returned(test, Arm([], {}, values, then.structure), final)
@@ -240,15 +238,15 @@ def _may_share_memory(test: ast.expr) -> bool:
     return may_alias(test)
 
 
-def _named_results(merge: Merge, final: Arm, test: Expr) -> Arm:
+def _named_results(merge: Merge, last: ast.Return, final: Arm, test: Expr) -> Arm:
     """What is returned at the end, computed before state is put back: what it calls may change that, or read it."""
     write = merge.write
     prelude, values = list(final.prelude), list[Value]()
-    for number, value in enumerate(final.returned or ()):
+    returned = final.returned or []
+    for value, base in zip(returned, part_names("late", last.value, len(returned)), strict=True):
         if write.code(value.built).isidentifier():
             values.append(value)
             continue
-        base = "late_result" if len(final.returned or ()) == 1 else f"late_result{number}"
         name = write.expression(fresh_name(merge.source, base))
         prelude += write.assigned(name, merge.protected(value, test, taken=False))
         values.append(Value(name))

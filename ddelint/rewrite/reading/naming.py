@@ -31,6 +31,22 @@ def condition_name(test: str) -> str:
     return name if name and name.isidentifier() and len(name) <= _LONGEST else UNNAMED
 
 
+def part_names(prefix: str, whole: ast.expr | None, count: int) -> list[str]:
+    """Names for the `count` values of a result that is kept: `early_loss` where `return loss, hits` has that place."""
+    plain = [f"{prefix}_result"] if count == 1 else [f"{prefix}_result{number}" for number in range(count)]
+    words = list(map(_word, (whole,) if whole is not None else ()))
+    match whole:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            words = [_word(part) for part in parts]
+        case ast.Dict(keys=keys):
+            words = [str(key.value) if isinstance(key, ast.Constant) else "" for key in keys]
+    if len(words) != count:
+        return plain
+    said = (f"{prefix}_{word}" if word else "" for word in words)
+    names = [name if name.isidentifier() and len(name) <= _LONGEST else other for name, other in zip(said, plain)]
+    return names if len({*names}) == count else plain
+
+
 def _name(test: ast.expr) -> str:
     """The name of a test, "" where there is none."""
     match test:

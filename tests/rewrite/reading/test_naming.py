@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
-from ddelint.rewrite.reading.naming import UNNAMED, condition_name
+from ddelint.rewrite.reading.naming import UNNAMED, condition_name, part_names
 
 
 @pytest.mark.parametrize(
@@ -51,3 +53,26 @@ def test_what_says_itself_in_few_words(test: str, name: str) -> None:
 )
 def test_what_does_not_is_a_condition(test: str) -> None:
     assert condition_name(test) == UNNAMED
+
+
+@pytest.mark.parametrize(
+    ("whole", "names"),
+    [
+        ("(loss, hits)", ["early_loss", "early_hits"]),
+        ("[self._loss, n.item()]", ["early_loss", "early_n"]),
+        ('{"loss": a + b, "hits": c}', ["early_loss", "early_hits"]),
+        ("(loss, loss)", ["early_result0", "early_result1"]),
+        ("(loss, a + b)", ["early_loss", "early_result1"]),
+        ("(loss, (hits, n))", ["early_loss", "early_result1"]),
+        ("(result1, a + b)", ["early_result0", "early_result1"]),
+        ("pair", ["early_result0", "early_result1"]),
+        ('{"a loss": a, 1: b}', ["early_result0", "early_1"]),
+    ],
+)
+def test_the_values_of_a_result_are_called_as_the_result_calls_them(whole: str, names: list[str]) -> None:
+    assert part_names("early", ast.parse(whole, mode="eval").body, 2) == names
+
+
+@pytest.mark.parametrize(("whole", "name"), [("loss", "early_loss"), ("a + b", "early_result"), ("", "early_result")])
+def test_the_one_value_of_a_result(whole: str, name: str) -> None:
+    assert part_names("early", ast.parse(whole, mode="eval").body if whole else None, 1) == [name]
