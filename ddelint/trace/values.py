@@ -10,6 +10,7 @@ from typing import Any, cast
 import torch
 
 from ddelint.nouns.diagnostics import TypeFact
+from ddelint.trace.registered import buffers_of, parameters_of
 
 _LONGEST_CONSTANT = 80
 """Characters of a constant's repr that are worth keeping."""
@@ -68,8 +69,8 @@ def _describe(value: Any, role: str, deep: int) -> TypeFact:
         return TypeFact(kind="dict", length=length, python_type=python_type, items=named)
     if isinstance(value, torch.nn.Module):
         counted = type(value) in (torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ModuleDict)
-        holds = "buffer" if any(module._buffers for module in torch.nn.Module.modules(value)) else ""
-        frozen = not all(parameter.requires_grad for parameter in torch.nn.Module.parameters(value))
+        holds = "buffer" if any(True for _ in buffers_of(value)) else ""
+        frozen = not all(parameter.requires_grad for _, parameter in parameters_of(value))
         entries = len(value) if counted else None
         return TypeFact(kind="module", length=entries, python_type=python_type, role=holds, frozen=frozen)
     if isinstance(value, bool | int | float | str):

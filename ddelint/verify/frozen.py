@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from ddelint.trace.registered import buffers_of, parameters_of, parts_of
 from ddelint.verify.holders import holder_of, owner_of
 from ddelint.verify.ownership import is_of_users_class
 from ddelint.verify.randomness import is_generator, state_of
@@ -153,10 +154,10 @@ class Freezer:
         """Its tensors, and the attributes of its own class."""
         parts: dict[str, Any] = {
             name: tensor
-            for name, tensor in itertools.chain(module.named_parameters(), module.named_buffers())
+            for name, tensor in itertools.chain(parameters_of(module), buffers_of(module))
             if not torch.nn.parameter.is_lazy(tensor)
         }
-        for prefix, inner in module.named_modules():
+        for prefix, inner in parts_of(module):
             for name, value in list(vars(inner).items()):
                 if not is_module_table(name) and not isinstance(value, torch.nn.Module):
                     parts[f"{prefix}.{name}"] = value

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from ddelint.trace.registered import buffers_of
 from ddelint.verify.frozen import Constant, Container, Freezer, Frozen, FrozenTensor
 
 _LARGEST = 1 << 18
@@ -83,7 +84,7 @@ def _state(value: Any) -> Any:
     """What is worth keeping of a value: of a module its buffers and its own plain attributes."""
     if isinstance(value, torch.nn.Module):
         plain = {name: part for name, part in vars(value).items() if isinstance(part, (bool, int, float, torch.Tensor))}
-        return {**{name: _state(buffer) for name, buffer in value.named_buffers()}, **plain}
+        return {**{name: _state(buffer) for name, buffer in buffers_of(value)}, **plain}
     if isinstance(value, torch.Tensor) and value.numel() > _LARGEST:
         return None
     return value
