@@ -6,6 +6,7 @@ import gc
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -285,3 +286,41 @@ def test_an_exported_program_keeps_its_modules(strict: bool) -> None:
     gc.collect()
     assert len(numbers) == 1
     assert exported.module()(torch.zeros(2)).tolist() == [next(iter(numbers.values()))] * 2
+
+
+BEST = replace(SCALAR, role="buffer", requires_grad=False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "self.best.copy_(torch.maximum(self.best, loss.detach()))",
+        "self.best.mul_(0.9).add_(loss.detach())",
+        "self.best += loss.item()",
+        "self.best.fill_(max(self.best.item(), loss.item()))",
+    ],
+)
+def test_a_buffer_that_comes_back_holds_on_to_no_graph(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operator's results require a gradient where its operands do: kept in a buffer, the graph of one call would be
+    gone through again by the backward of the next."""
+    import torch
+
+    text = (
+        "import torch\n\n\ndef update(self, x, t):\n    loss = x.sum()\n    for k in t.tolist():\n"
+        f"        loss = loss + x[:k].pow(2).sum()\n        {change}\n    return loss * self.best\n"
+    )
+    types = {"self": TypeFact("other"), "self.best": BEST, "x": TENSOR, "t": INTEGERS, "loss": SCALAR}
+    found = context_of(text, "t.tolist()", types)
+    program = next(new for new in rewritten("outline", found) if "best_after" in new)
+    states = [SimpleNamespace(best=torch.zeros(())), SimpleNamespace(best=torch.zeros(()))]
+    results = []
+    for function, state, compiling in (
+        (load(text, "update"), states[0], False),
+        (load(program, "update"), states[1], True),
+    ):
+        monkeypatch.setattr(torch.compiler, "is_compiling", lambda compiling=compiling: compiling)
+        for _ in range(3):
+            x = torch.tensor([1.0, 2.0], requires_grad=True)
+            function(state, x, torch.tensor([1, 2])).backward()
+            results.append((x.grad.tolist(), state.best.item(), state.best.requires_grad))
+    assert results[:3] == results[3:]

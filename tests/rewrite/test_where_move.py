@@ -938,3 +938,27 @@ def test_a_float_and_an_integer_make_no_float() -> None:
     )
     assert found
     assert not any(".item()" in one.split("return")[1] for one in found)
+
+
+SKEWS = {
+    "a number or one that is read": "0.0 if t.sum() > 4 else x.sum().item()",
+    "one that is read or a number": "x.mean().item() if t.sum() > 4 else 1.5",
+    "a number or arithmetic of numbers": "0.0 if t.sum() > 4 else x.sum().item() / 3",
+    "one that is read or another": "float(x.max()) if t.sum() > 4 else float(x.min())",
+}
+
+
+@pytest.mark.parametrize("choice", SKEWS.values(), ids=SKEWS)
+def test_a_choice_of_floats_stays_a_number(choice: str) -> None:
+    """What reads it may compare it in Python, and choose by what that gives."""
+    import torch
+
+    text = (
+        f"import torch\n\n\ndef fn(x, t):\n    angle = {choice}\n    return torch.cos(torch.tensor(angle)) + x, angle\n"
+    )
+    first = with_imports("where_merge", context_of(text, "t.sum() > 4", TYPES, "DDE105"))[0]
+    assert ".item()\n" in first
+    samples = [(torch.randn(4), torch.tensor([1, last])) for last in (4, -9)]
+    namespace: dict[str, object] = {}
+    exec(first, namespace)
+    assert all(isinstance(namespace["fn"](*sample)[1], float) for sample in samples)

@@ -67,12 +67,13 @@ def merged_ternary(context: Context, assumed: bool) -> Iterator[Rewrite]:
         piece = chosen_piece(write, built, write.expression(arms[0]), write.expression(arms[1]))
         if piece is not None:
             yield chosen_by(test, {choice: piece})
+        both_floats = numbers != {float} and {number_kind(Kinds(context), arm) for arm in arms} == {"float"}
         for way in ways_to_protect(context, *arms):
             kept = [harmless(context, arm, built, arm is choice.body, way) for arm in arms]
             values = [arm if protected is None else protected for arm, protected in zip(arms, kept)]
-            yield chosen_by(test, {choice: write.expr("torch.where({}, {}, {})", built, *values)})
-            if numbers != {float} and {number_kind(Kinds(context), arm) for arm in arms} == {"float"}:
+            if both_floats:  # what reads the choice goes on with a number, not with a tensor
                 yield chosen_by(test, {choice: write.expr(FLOATS, built, *values)})
+            yield chosen_by(test, {choice: write.expr("torch.where({}, {}, {})", built, *values)})
 
 
 def _nested_numbers(context: Context, choice: ast.IfExp, assumed: bool) -> Iterator[Rewrite]:

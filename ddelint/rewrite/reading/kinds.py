@@ -176,7 +176,7 @@ class Kinds:
                 return self.dtype(operand, depth + 1)
             case ast.BinOp(left=left, right=right):
                 dtypes = {self.dtype(side, depth + 1) for side in (left, right) if not _is_integer_literal(side)}
-                if isinstance(node.op, (ast.Div, ast.Pow)) or len(dtypes) != 1:
+                if len(dtypes) != 1 or (isinstance(node.op, (ast.Div, ast.Pow)) and not dtypes <= _WIDE):
                     return ""
                 (dtype,) = dtypes
                 return dtype if dtype != "bool" or not any(map(_is_integer_literal, (left, right))) else "int64"

@@ -1,11 +1,15 @@
-"""What a test is called for what it asks: `hit.shape[0] == 0` is `hit_is_empty`, `mask.any()` is `any_mask`."""
+"""What a test is called for what it asks (`hit.shape[0] == 0` is `hit_is_empty`, `mask.any()` is `any_mask`), and a
+part of a result for what it is."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 
 UNNAMED = "condition"
 """The name of a test that says nothing shorter than its own text."""
+_BUILTINS = frozenset(dir(builtins))
+"""What says nothing of the value that comes out of it."""
 _LONGEST = 28
 """Characters of a name; a longer one is harder to read than the test."""
 _RELATIONS: dict[type[ast.cmpop], str] = {
@@ -45,6 +49,25 @@ def part_names(prefix: str, whole: ast.expr | None, count: int) -> list[str]:
     said = (f"{prefix}_{word}" if word else "" for word in words)
     names = [name if name.isidentifier() and len(name) <= _LONGEST else other for name, other in zip(said, plain)]
     return names if len({*names}) == count else plain
+
+
+def value_name(node: ast.expr) -> str:
+    """A word for a value: its own name, its first key or element's, or what computes it; "" where nothing says one."""
+    match node:
+        case ast.Dict(keys=[ast.Constant(value=str(key)), *_]) if key.isidentifier():
+            return key
+        case ast.Tuple(elts=[first, *_]) | ast.List(elts=[first, *_]):
+            return value_name(first)
+    word = _word(node) or _maker(node)
+    return word if word.isidentifier() else ""
+
+
+def _maker(node: ast.expr) -> str:
+    """The function that a value comes out of, `cross_entropy` of `F.cross_entropy(x, y)`."""
+    match node:
+        case ast.Call(func=ast.Name(id=word) | ast.Attribute(attr=word)) if word not in _BUILTINS:
+            return word.strip("_")
+    return ""
 
 
 def _name(test: ast.expr) -> str:
@@ -107,7 +130,7 @@ def _word(node: ast.expr) -> str:
             return _word(inner)
         case ast.Call(func=ast.Attribute(value=inner, attr="size" | "numel" | "nelement" | "item")):
             return _word(inner)
-        case ast.Call(func=ast.Name(id="len" | "int"), args=[inner]):
+        case ast.Call(func=ast.Name(id="len" | "int" | "float" | "bool"), args=[inner]):
             return _word(inner)
     return ""
 

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from ddelint.rewrite.reading.naming import UNNAMED, condition_name, part_names
+from ddelint.rewrite.reading.naming import UNNAMED, condition_name, part_names, value_name
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,21 @@ def test_the_values_of_a_result_are_called_as_the_result_calls_them(whole: str, 
 @pytest.mark.parametrize(("whole", "name"), [("loss", "early_loss"), ("a + b", "early_result"), ("", "early_result")])
 def test_the_one_value_of_a_result(whole: str, name: str) -> None:
     assert part_names("early", ast.parse(whole, mode="eval").body if whole else None, 1) == [name]
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("hazard", "hazard"),
+        ("self._offset", "offset"),
+        ("{'loss': total / 2, 'skipped': len(skipped)}", "loss"),
+        ("(mean, spread)", "mean"),
+        ("torch.cumsum(steps, 0)", "cumsum"),
+        ("float(total)", "total"),
+        ("len(found)", "found"),
+        ("sum(losses)", ""),
+        ("x * 2", ""),
+    ],
+)
+def test_what_a_value_is_called(value: str, name: str) -> None:
+    assert value_name(ast.parse(value, mode="eval").body) == name

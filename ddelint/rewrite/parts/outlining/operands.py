@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.forms import MODULE, TENSOR, Form, Way, form_of
 from ddelint.rewrite.parts.outlining.region import Operand, Region
@@ -65,13 +66,26 @@ def read_operands(context: Context, region: Region) -> None:
         if is_changed and form.schema != TENSOR and region.typed:
             raise OutOfReach(chain.id if isinstance(chain, ast.Name) else "", f"`{text}` is changed")
         given_back = is_changed and (text in parameters or name != text) and text not in region.targets.values()
-        detached = text in cut and not is_changed
+        without_history = given_back and form.floating and _has_no_history(type_at(context, text, place))
         region.operands.append(
-            Operand(name, text, form, is_changed and region.typed, given_back and region.typed, detached)
+            Operand(
+                name,
+                text,
+                replace(form, floating=form.floating and not without_history),
+                is_changed and region.typed,
+                given_back and region.typed,
+                detached=text in cut and not is_changed,
+                without_history=without_history,
+            )
         )
     if region.typed and not any(map(_holds_tensors, region.operands)):
         numbers = [o.text for o in region.operands if o.text.isidentifier() and o.text not in parameters]
         raise OutOfReach(numbers[-1] if numbers else "", "it reads no tensor")
+
+
+def _has_no_history(fact: TypeFact | None) -> bool:
+    """Whether it is a buffer that required no gradient when functions returned: none flows through what it holds."""
+    return fact is not None and fact.role == "buffer" and not fact.requires_grad
 
 
 def _holds_tensors(operand: Operand) -> bool:

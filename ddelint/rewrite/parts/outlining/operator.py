@@ -13,6 +13,7 @@ from ddelint.rewrite.parts.outlining.forms import TENSOR, TENSORS, Leaf, rebuilt
 from ddelint.rewrite.parts.outlining.region import BUFFERS, PARAMETERS, Region
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, names_written
+from ddelint.rewrite.reading.naming import value_name
 from ddelint.rewrite.writing.rewrites import Expr, Part, Run, Statements, Writer
 from ddelint.sources.source import SourceFile
 
@@ -57,6 +58,9 @@ def what_it_gives(region: Region) -> str:
     if region.targets:
         return list(region.targets)[-1].strip("_")
     last = region.expression if region.expression is not None else region.body[-1]
+    value = last.value if isinstance(last, ast.Return) else region.expression
+    if value is not None and (word := value_name(value)):
+        return word
     calls = [called(node) for node in ast.walk(last) if isinstance(node, ast.Call)]
     return next((name.strip("_") for name in calls if name.strip("_").isidentifier()), "region")
 
@@ -141,7 +145,8 @@ def between(write: Writer, region: Region, name: str) -> Statements:
     given = iter(names)
     results = [rebuilt(write, result.form, given) for result in region.results]
     for operand, after in zip(region.given_back, given):
-        body += write.lines("{before}.copy_({after})", before=operand.name, after=after)
+        new = write.expr("{}.detach()" if operand.without_history else "{}", after)
+        body += write.lines("{before}.copy_({after})", before=operand.name, after=new)
     for state, after in zip(region.states, given):
         body += write.lines(_PUT_BACK[state], held=region.held(write, state), state=after)
     if results:

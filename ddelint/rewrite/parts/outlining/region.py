@@ -24,7 +24,8 @@ class Operand:
 
     `changed`: the region changes it in place, so that the operator works on a copy, which goes back behind the call
     where `given_back` says so. `detached`: no gradient flows through it, and none may seem to: an operator without a
-    gradient gives tensors that require one where an operand does (torch 2.13).
+    gradient gives tensors that require one where an operand does (torch 2.13). `without_history`: what goes back never
+    has a gradient in eager, and must not hold on to the graph of this call.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Operand:
     changed: bool = False
     given_back: bool = False
     detached: bool = False
+    without_history: bool = False
 
 
 @dataclass(frozen=True, slots=True)
