@@ -333,7 +333,6 @@ def _eager_mismatches(
     """Of another argument or setting: what was raised under it on the traced path..."""
     returning: set[str] = set()
     """... and under which of them another input did not raise there."""
-    patience = patience_of(references, options, OF_REWRITTEN)
     done = 0
     with traced_path.watched() as consultation:
         for given in samples:
@@ -343,6 +342,7 @@ def _eager_mismatches(
             for reference in wanted.pop(given.label, ()):
                 sample = reference.derive(given)
                 before = known.get(reference.before)
+                patience = patience_of(references, options, OF_REWRITTEN, reference)
                 consultation.take()
                 twice = not reference.sequel and (len(reference.calls) > 1 or done < ALWAYS_TWICE)
                 sequel = [known[label] for label in reference.sequel if label in known]

@@ -152,9 +152,19 @@ def witnessed(
 OF_ORIGINAL, OF_REWRITTEN = 0.5, 2.0
 """CPU seconds that a call may take in any case: what takes the original too long is left out, and what takes only the
 rewritten program too long speaks against it."""
+_TIMES_ITS_OWN = 4.0
+"""How often the original's own time a rewritten program may take in any case."""
 
 
-def patience_of(references: Sequence[Reference], options: SessionOptions, least: float = OF_ORIGINAL) -> Patience:
-    """For a call on an input of our own making, as measured by the calls so far."""
-    longest = max((call.seconds for reference in references for call in reference.calls), default=0.0)
-    return Patience(seconds=least + 20.0 * longest, memory=options.memory // 4)
+def patience_of(
+    references: Sequence[Reference],
+    options: SessionOptions,
+    least: float = OF_ORIGINAL,
+    original: Reference | None = None,
+) -> Patience:
+    """For a call on an input of our own making, as measured by the calls on declared ones, and by what the `original`
+    took for it: of slow calls on inputs of ours each would allow the next twenty times as much.
+    """
+    longest = max((call.seconds for one in references if one.sample.declared for call in one.calls), default=0.0)
+    own = max((call.seconds for call in original.calls), default=0.0) if original is not None else 0.0
+    return Patience(seconds=max(least + 20.0 * longest, _TIMES_ITS_OWN * own), memory=options.memory // 4)

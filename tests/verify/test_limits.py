@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable
 from textwrap import dedent
 from time import process_time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from ddelint.trace.entry import Entry
 from ddelint.trace.limits import TooMuch, is_too_much, limited
 from ddelint.verify import stopwatch
 from ddelint.verify.eager import compare
+from ddelint.verify.references import OF_REWRITTEN, patience_of
 from ddelint.verify.running import Overruns, Patience, run_sample
 from ddelint.verify.samples import Sample
 
@@ -233,3 +235,23 @@ def test_an_input_that_never_ends_is_counted_for_the_original_alone(counted: boo
     known = overruns if counted else None
     assert run_sample(entry, sample, twice=False, patience=patience, overruns=known) is None
     assert overruns.count == int(counted)
+
+
+def took(declared: bool, seconds: float) -> Any:
+    """A reference whose calls took so long, as far as patience looks at it."""
+    return SimpleNamespace(sample=SimpleNamespace(declared=declared), calls=[SimpleNamespace(seconds=seconds)])
+
+
+def test_a_slow_call_on_an_input_of_ours_allows_the_next_no_more() -> None:
+    """A loop over a number that we made large would take twenty times as long each time, up to the end of the time."""
+    options = SessionOptions("model.py:fn", ("model.py",))
+    known = [took(True, 0.1), took(True, 0.2)]
+    allowed = patience_of(known, options).seconds
+    assert patience_of([*known, took(False, 3.0), took(False, 60.0)], options).seconds == allowed
+    assert patience_of([*known, took(True, 1.0)], options).seconds > allowed
+
+
+def test_a_rewritten_program_may_take_longer_where_the_original_did() -> None:
+    options, known = SessionOptions("model.py:fn", ("model.py",)), [took(True, 0.1), took(False, 5.0)]
+    allowed = patience_of(known, options, OF_REWRITTEN, known[0]).seconds
+    assert patience_of(known, options, OF_REWRITTEN, known[1]).seconds > allowed
