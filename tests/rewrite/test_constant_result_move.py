@@ -46,6 +46,18 @@ def text_of(*lines: str) -> str:
             "ramp = torch.arange(n)\n    x = x + ramp\n    times = _fn_times(n)",
         ),
         (
+            (
+                "ramp = torch.arange(n)",
+                "curve = ramp > 2",
+                "times = ramp[curve]",
+                "if times[-1] != n:",
+                "    times = times + 1",
+            ),
+            "times[-1] != n",
+            "curve = ramp > 2\n        times = ramp[curve]\n        return bool(times[-1] != n)",
+            "ramp = torch.arange(n)\n    curve = ramp > 2\n    times = ramp[curve]\n    if _fn_constant(n):",
+        ),
+        (
             ("times = x", "for step in torch.arange(3, -1, -1).tolist():", "    times = times + step"),
             "torch.arange(3, -1, -1).tolist()",
             "def _fn_constant():",

@@ -345,14 +345,18 @@ def _what_it_gives(context: Context, read: ast.expr) -> str:
     return "constant"
 
 
-def _needless(context: Context, found: _Computation) -> Iterator[ast.stmt]:
-    """The statements before that nothing else reads."""
+def _needless(context: Context, found: _Computation) -> list[ast.stmt]:
+    """The statements before that nothing else reads: no other statement, and none of them that stays itself."""
     source, statement = context.site.source, _statement(context, found.read)
-    moved = {node for one in (*found.statements, found.read) for node in ast.walk(one)}
     block = enclosing_block(source, statement)
-    around = {node for one in block[: block.index(statement) + 1] for node in ast.walk(one)} - moved
-    still_read = {node.id for node in around if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    still_read |= live_behind(source, statement) - assigned_on_every_way([statement])
-    for one in found.statements:
-        if one in block and isinstance(one, (ast.Assign, ast.AnnAssign)) and not names_written(one) & still_read:
-            yield one
+    needless: list[ast.stmt]
+    needless = [one for one in found.statements if one in block and isinstance(one, (ast.Assign, ast.AnnAssign))]
+    behind = live_behind(source, statement) - assigned_on_every_way([statement])
+    while True:
+        gone = {node for one in (*needless, found.read) for node in ast.walk(one)}
+        around = {node for one in block[: block.index(statement) + 1] for node in ast.walk(one)} - gone
+        read = {node.id for node in around if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)} | behind
+        kept = [one for one in needless if not names_written(one) & read]
+        if len(kept) == len(needless):
+            return kept
+        needless = kept
