@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ddelint.nouns.diagnostics import TIME_IS_OVER, Diagnostic, Question, Span, TypeFact
+from ddelint.nouns.diagnostics import TIME_IS_OVER, Diagnostic, Edit, Question, Span, TypeFact
 from ddelint.nouns.protocol import (
     Comparison,
     Compilation,
@@ -110,6 +110,23 @@ class Compiles(Silent):
 
     def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
         return Compilation((self.result,))
+
+
+@pytest.mark.parametrize(
+    ("detail", "reason"),
+    [
+        ("Unsupported: Attempted to wrap RNN, GRU, or LSTM", ""),
+        ("Unsupported: Failed to trace", "compile does not take the rewritten code: Unsupported: Failed to trace"),
+    ],
+)
+def test_what_an_option_allows_is_asked_in_its_turn(detail: str, reason: str) -> None:
+    sources = {NAME: SourceFile(NAME, TEXT)}
+    history, question = History(sources), Question(TESTS[3], "other", "", "", asks=("compile",))
+    rewritten = history.add((Edit(TESTS[3], "op(x)"),), 1)
+    left = Question(rewritten.touched(1)[0], "other", "", "", detail=detail, asks=("compile",))
+    stops = Compiles(TargetResult("compile", "cpu", False, error=detail, questions=(left,)))
+    asking = Asking(stops, sources, ("compile",), samples=8, diagnose=diagnose, types=TYPES)
+    assert asking.still_asks(State(history, []), rewritten, question, key_of(history, question), 1) == reason
 
 
 REFUSED = Mismatch("x empty", False, "export", "exception", "a result", "RuntimeError", narrower=True)

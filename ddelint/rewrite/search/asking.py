@@ -419,9 +419,14 @@ class Asking:
             for left in result.questions:
                 if left.span.filename in self.originals and key_of(history, left) == key:
                     return f"{result.target} still asks `{question.expression}`"
-                if any(span.contains(left.span) for span in touched):
+                if any(span.contains(left.span) for span in touched) and not _has_an_option(left):
                     return f"{result.target} does not take the rewritten code: {left.detail or left.expression}"
         return ""
+
+
+def _has_an_option(question: Question) -> bool:
+    """Whether what stops a front end is what an option of its own allows: that is set when it is asked in turn."""
+    return question.kind == "other" and any(said in question.detail for said in knowledge().compiler_options)
 
 
 def _asks_around(state: State, history: History, question: Question, new: Question, touched: Sequence[Span]) -> bool:
