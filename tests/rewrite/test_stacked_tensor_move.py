@@ -68,3 +68,56 @@ def test_tensors_of_no_dimension_are_stacked(call: str, stacked: str) -> None:
 def test_other_lists_are_left_alone(call: str) -> None:
     text = f"import torch\n\n\ndef fn(x, scalars, halves, rows, numbers, make):\n    return {call}\n"
     assert candidates(MOVE, context_of(text, call, TYPES, "DDE005")) == []
+
+
+GROWN = """import torch
+
+
+def fn(x):
+    flags = []
+    for row in x:
+        {append}
+    {behind}
+    return x * flags{end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("append", "behind", "end"),
+    [
+        ("flags.append(torch.where((row == 2).any(), True, False))", "flags = torch.tensor(flags)", "[:, None]"),
+        ("flags.append(torch.where(row.max() > 2, 1, -1))", "flags = torch.as_tensor(flags).float()", "[:, None]"),
+        ("flags.append(torch.where(row.max() > 2, 1.0, row.min()))", "flags = torch.tensor(flags)", "[:, None]"),
+        ("flags.append((row > 2).any())", "count = len(flags)\n    flags = torch.tensor(flags)", "[:, None] + count"),
+    ],
+)
+def test_a_list_that_held_numbers_and_is_given_tensors_by_now(append: str, behind: str, end: str) -> None:
+    import torch
+
+    seen = {"x": TypeFact("tensor", "float32", ("2", "3")), "row": TypeFact("tensor", "float32", ("3",))}
+    text = GROWN.format(append=append, behind=behind, end=end)
+    call = behind[behind.index("torch.") :].removesuffix(".float()")
+    (found,) = rewritten(MOVE, context_of(text, call, seen | {"flags": BOOLS}, "DDE005"))
+    assert "torch.stack(flags).detach() if torch.compiler.is_compiling()" in found
+    samples = [(torch.tensor(rows),) for rows in ([[1.0, 2, 3], [0, 0, 1]], [[0.0, 1, 1], [2, 2, 2]])]
+    assert failures(text, found, samples, ("export", "compile")) == []
+
+
+BOOLS = TypeFact("list", element=TypeFact("bool"), length=2)
+
+
+@pytest.mark.parametrize(
+    ("append", "behind"),
+    [
+        ("flags.append(torch.where((row == 2).any(), True, 1))", "flags = torch.tensor(flags)"),
+        ("flags.append(torch.where(row > 2, 1, 0))", "flags = torch.tensor(flags)"),
+        ("flags.append(True)", "flags = torch.tensor(flags)"),
+        ("flags.append((row > 2).any())", "fill(flags)\n    flags = torch.tensor(flags)"),
+        ("flags.extend([(row > 2).any()])", "flags = torch.tensor(flags)"),
+        ("flags.append((row > 2).any())", "flags += more\n    flags = torch.tensor(flags)"),
+    ],
+)
+def test_what_may_be_no_tensor_without_dimensions_is_left(append: str, behind: str) -> None:
+    seen = {"x": TypeFact("tensor", "float32", ("2", "3")), "row": TypeFact("tensor", "float32", ("3",))}
+    text = GROWN.format(append=append, behind=behind, end="")
+    assert rewritten(MOVE, context_of(text, "torch.tensor(flags)", seen | {"flags": BOOLS}, "DDE005")) == []

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import around
-from ddelint.rewrite.reading.kinds import Kinds, is_torch
+from ddelint.rewrite.reading.kinds import NUMBERS, Kinds, is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import asks_compiling, called, is_pure
+from ddelint.rewrite.reading.names import asks_compiling, called, is_pure, position
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
 _MESSAGE = "a tensor made of tensors reads each of them as a number; while compiling they are stacked"
 _OPTIONS = frozenset(("dtype", "device"))
+_OF_NUMBERS = {bool: "bool", int: "int64", float: "float32"}
 _SAME = frozenset(("float32", "int64", "bool"))
 """Dtypes that a list of numbers of this kind gets by itself."""
 
@@ -42,21 +43,81 @@ def stack_instead_of_tensor(context: Context) -> Iterator[Rewrite]:
 
 
 def _element(kinds: Kinds, listed: ast.expr) -> str | None:
-    """The dtype of the tensors without dimensions that a list holds; None where it holds anything else."""
+    """The dtype of the tensors without dimensions that a list holds; None where it holds anything else.
+
+    A run of the original may have seen numbers in a list that by now is given tensors.
+    """
     fact = kinds.fact(listed)
-    if fact is not None:
-        element = fact.element
-        one = element is not None and element.kind == "tensor" and element.shape == ()
-        return element.dtype if element is not None and one else None
+    element = fact.element if fact is not None else None
+    if element is not None and element.kind == "tensor":
+        return element.dtype if element.shape == () else None
     match listed:
+        case ast.Name() if fact is None or element is None or element.kind in NUMBERS:
+            parts = _given(kinds.context, listed)
         case ast.List(elts=[_, *_] as parts) | ast.Tuple(elts=[_, *_] as parts):
             pass
         case ast.ListComp(elt=part):
             parts = [part]
         case _:
             return None
-    dtypes = {kinds.dtype(part) if kinds.shape(part) == () else None for part in parts}
+    dtypes = {_dtype(kinds, part) for part in parts}
     return dtypes.pop() if len(dtypes) == 1 else None
+
+
+def _dtype(kinds: Kinds, part: ast.expr) -> str | None:
+    """The dtype of a tensor without dimensions; None for anything else."""
+    match part:
+        case ast.Call(func=ast.Attribute(value=owner, attr="where"), args=[test, *values], keywords=[]) if (
+            is_torch(owner) and len(values) == 2 and kinds.shape(test) == ()
+        ):
+            chosen = {_literal(value) or _dtype(kinds, value) for value in values}
+            return chosen.pop() if len(chosen) == 1 else None
+    return kinds.dtype(part) if kinds.shape(part) == () else None
+
+
+def _literal(value: ast.expr) -> str:
+    """The dtype of a number of Python's as a tensor chosen from two; a list of such numbers gets the same."""
+    match value:
+        case ast.Constant(value=number) if type(number) in _OF_NUMBERS:
+            return _OF_NUMBERS[type(number)]
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return _literal(inner)
+    return ""
+
+
+def _given(context: Context, listed: ast.Name) -> list[ast.expr]:
+    """What is appended to a list that begins empty, up to where it is read; nothing where it may get anything else."""
+    function, source = context.site.function, context.site.source
+    if function is None:
+        return []
+    here = next(node for node in source.ancestors(listed) if isinstance(node, ast.stmt))
+    named = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == listed.id]
+    before = sorted((node for node in named if position(node) < position(here)), key=position)
+    begun = [number for number, node in enumerate(before) if isinstance(node.ctx, ast.Store)]
+    match source.parents.get(before[begun[-1]]) if begun else None:
+        case ast.Assign(targets=[_], value=ast.List(elts=[])) | ast.AnnAssign(value=ast.List(elts=[])):
+            pass
+        case _:
+            return []
+    parts: list[ast.expr] = []
+    for node in before[begun[-1] + 1 :]:
+        user = source.parents.get(node)
+        if isinstance(user, ast.Attribute) and user.attr == "append":
+            call = source.parents.get(user)
+            parts += call.args if isinstance(call, ast.Call) else []
+        elif not (isinstance(user, ast.Call) and _only_reads(user.func)):
+            return []
+    return parts
+
+
+def _only_reads(function: ast.expr) -> bool:
+    """Whether what a list is given to is torch's own, or asks for its length."""
+    match function:
+        case ast.Name(id="len"):
+            return True
+        case ast.Attribute(value=owner):
+            return is_torch(owner)
+    return False
 
 
 def _is_off_while_compiling(option: ast.keyword) -> bool:
