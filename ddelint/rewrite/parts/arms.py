@@ -154,7 +154,7 @@ class ArmReader:
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=attr)) as call) if attr.endswith("_"):
                 self._in_place(owner, attr, call, at)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr="append"), args=[value], keywords=[])):
-                self._append(owner, value, at)
+                self._append(owner, self._value(value, at), at)
             case ast.If():
                 self._nested(statement, at)
             case ast.Return(value=ast.expr() as value):
@@ -324,13 +324,13 @@ class ArmReader:
         method = knowledge().functional[attr]
         return self.write.expr("{owner}.{method}({arguments})", owner=before, method=method, arguments=arguments)
 
-    def _append(self, owner: ast.expr, value: ast.expr, at: _Reading) -> None:
+    def _append(self, owner: ast.expr, value: Value, at: _Reading) -> None:
         """`rows.append(v)`, which both arms must do: then one value is chosen and appended."""
         target = Target(ast.unparse(owner), owner, "append")
         holder = root(owner)
         if target in at.arm.values or not is_pure(owner) or holder in names_read(*at.later) or holder in at.names:
             raise NotMergeable("a list that is changed more than once")
-        at.arm.values[target] = self._value(value, at)
+        at.arm.values[target] = value
 
     def _nested(self, statement: ast.If, at: _Reading) -> None:
         answer = answer_while_compiling(statement.test)
@@ -351,6 +351,10 @@ class ArmReader:
             at.arm.returned, at.arm.structure = chosen_returns(self.choose, test, then, otherwise), then.structure
             return
         for target in {target.text: target for target in (*then.values, *otherwise.values)}.values():
+            if target.method == "append" and target in then.values.keys() & otherwise.values.keys():
+                appended = Value(self.choose(test, then.values[target], otherwise.values[target]))
+                self._append(target.node, appended, at)
+                continue
             before = Value(self._held(target, at))
             values = [
                 Value(self.write.operation(before.built, value.operator, value.built)) if value.operator else value

@@ -1,6 +1,7 @@
 """Statements said in words that more moves know: a `match` on a number as `if`s, `:=` on a line of its own, what asks a
 float about NaN as what asks the tensor, a test for None as part of the test that it repeats, reductions
-behind an emptiness test that take nothing, too, rows behind a test of a number that are there for each.
+behind an emptiness test that take nothing, too, rows behind a test of a number that are there for each, lists that
+grow by `+=`.
 
 The moves read the new text; what they make of it is offered as one change of the text that there is.
 """
@@ -17,6 +18,7 @@ from typing import Any
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Candidate, Context
 from ddelint.rewrite.parts.cutting import cut_alike
+from ddelint.rewrite.parts.growing import appended_one_by_one
 from ddelint.rewrite.parts.in_range import rows_in_range
 from ddelint.rewrite.parts.none_for_nothing import asked_once
 from ddelint.rewrite.parts.nothing import of_nothing_too
@@ -83,6 +85,7 @@ def respelled(context: Context) -> Iterator[Respelling]:
     for rewrite, asked, likelier, stand_ins in (
         *((rewrite, asked, True, {}) for rewrite, asked in _sizes_for_lengths(context)),
         *((rewrite, asked, True, {}) for rewrite, asked in _asked_of_tensors(context)),
+        *((rewrite, asked, False, {}) for rewrite, asked in appended_one_by_one(context)),
         *((rewrite, asked, False, {}) for rewrite, asked in _known_first(context)),
         *_taking_nothing(context),
         *((rewrite, asked, True, {}) for rewrite, asked in _cut_alike(context)),

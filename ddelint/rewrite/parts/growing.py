@@ -1,0 +1,81 @@
+"""A list that grows by `rows += [x]` or `rows.extend([x])` grows by `rows.append(x)`, which more moves know."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.parts.branch_functions import own_statements
+from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.names import asks_compiling, names_read, places_of_stores
+from ddelint.rewrite.writing.rewrites import Rewrite, Statements
+
+
+def appended_one_by_one(context: Context) -> Iterator[tuple[Rewrite, str]]:
+    """`rows += [a, b]` → `rows.append(a)`, `rows.append(b)`, in the statement and the loops that it stands in.
+
+    Only where `rows` is known to be a list, which both grow in place.
+    """
+    site = context.site
+    if site.decision is None or asks_compiling(site.decision):
+        return
+    loops = [node for node in site.source.ancestors(site.statement) if isinstance(node, (ast.For, ast.While))]
+    whole = loops[-1] if loops else site.statement
+    changes: dict[ast.AST, Any] = {}
+    for statement in own_statements(whole):
+        added = _added(statement)
+        if added is not None and _is_list(context, added[0]):
+            changes[statement] = _appends(context, *added)
+    if changes:
+        yield Rewrite("", changes), ast.unparse(site.decision)
+
+
+def _added(statement: ast.stmt) -> tuple[ast.expr, list[ast.expr]] | None:
+    """The list that a statement makes longer, and by which elements; None where that is said otherwise."""
+    match statement:
+        case ast.AugAssign(target=ast.Name() as rows, op=ast.Add(), value=ast.List(elts=[_, *_] as elements)):
+            pass
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(value=ast.Name() as rows, attr="extend"),
+                args=[ast.List(elts=[_, *_] as elements) | ast.Tuple(elts=[_, *_] as elements)],
+                keywords=[],
+            )
+        ):
+            pass
+        case _:
+            return None
+    # each is computed before the list grows
+    if any(isinstance(element, ast.Starred) for element in elements) or rows.id in names_read(*elements[1:]):
+        return None
+    return rows, elements
+
+
+def _is_list(context: Context, rows: ast.expr) -> bool:
+    """Whether a name holds a list: a run saw one, or nothing but lists is assigned to it."""
+    fact = Kinds(context).fact(rows)
+    if fact is not None:
+        return fact.kind == "list"
+    function = context.site.function
+    if function is None or not isinstance(rows, ast.Name):
+        return False
+    given = [context.site.source.parents.get(place) for place in places_of_stores(function, rows.id)]
+    values = [node.value for node in given if isinstance(node, (ast.Assign, ast.AnnAssign))]
+    growing = sum(isinstance(node, ast.AugAssign) for node in given)
+    return bool(values) and len(values) + growing == len(given) and all(map(_makes_a_list, values))
+
+
+def _makes_a_list(value: ast.expr | None) -> bool:
+    match value:
+        case ast.List() | ast.ListComp() | ast.Call(func=ast.Name(id="list")):
+            return True
+    return False
+
+
+def _appends(context: Context, rows: ast.expr, elements: list[ast.expr]) -> Statements:
+    lines: Statements = []
+    for element in elements:
+        lines += context.write.lines("{rows}.append({element})", rows=rows, element=element)
+    return lines
