@@ -20,6 +20,7 @@ from ddelint.verify.calls import Outcome
 from ddelint.verify.flags import FLAG, extreme_arguments, instead_of_nothing, other_flags
 from ddelint.verify.frozen import Container, Frozen, FrozenTensor, is_finite
 from ddelint.verify.inputs import TIES, variations
+from ddelint.verify.jointly import changes_of_several
 from ddelint.verify.kinds import ALONE, IN_ANOTHER_SHAPE, OF_ANOTHER_DTYPE, SPARSE, beyond_the_narrow, other_kinds
 from ddelint.verify.making import other_makings
 from ddelint.verify.meeting import difference, is_untouched
@@ -36,6 +37,7 @@ from ddelint.verify.modes import (
     requiring_grad,
     sharing,
 )
+from ddelint.verify.named_numbers import at_named
 from ddelint.verify.other_settings import (
     extreme_globals,
     extreme_settings,
@@ -370,6 +372,8 @@ class Runs:
                 self._change_while_time_lasts(
                     [change], chosen[: None if mode == OF_ANOTHER_DTYPE else 2], self.left_untried
                 )
+        named = at_named(sample, parameters, self._recorder.numbers)
+        self._change_while_time_lasts(map(self._as_differentiable, named), chosen[:2], self.left_untried)
         beyond = beyond_the_narrow(sample)
         extremes = [
             *extreme_arguments(program, sample, beyond),
@@ -458,12 +462,19 @@ class Runs:
             for number, change in enumerate(changes):
                 if kept >= _HELD_EACH or self._is_left_out("with its decisions held", first=not (nth or number)):
                     break
-                known = len(self.references)
-                self._add(reference.sample, self._as_differentiable(change), of=reference, twin=True)
-                added = self.references[known:]
-                if any(r.sides != reference.sides or not r.first.returned for r in added):
-                    del self.references[known:]
-                kept += len(self.references) > known
+                kept += self._add_held(reference, self._as_differentiable(change))
+            for change in changes_of_several(reference.sample):
+                if self._is_over():
+                    break
+                self._add_held(reference, self._as_differentiable(change))
+
+    def _add_held(self, reference: Reference, change: Callable[[Sample], Sample]) -> bool:
+        """Run on a changed input, and keep what took the same sides; whether anything did."""
+        known = len(self.references)
+        self._add(reference.sample, change, of=reference, twin=True)
+        if any(r.sides != reference.sides or not r.first.returned for r in self.references[known:]):
+            del self.references[known:]
+        return len(self.references) > known
 
     def _as_differentiable(self, change: Callable[[Sample], Sample]) -> Callable[[Sample], Sample]:
         """The change, with gradients where the program has any."""

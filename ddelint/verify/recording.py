@@ -17,6 +17,7 @@ from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace import overlay
 from ddelint.verify.distances import COMPARE, Shape, difference, distance, parts_of
 from ddelint.verify.meeting import Block, Meetings, block_of
+from ddelint.verify.named_numbers import numbers_named
 from ddelint.verify.settings import classes_around, defaults_of, globals_of, settings_beside, settings_of, texts_of
 
 _RECORD = "__ddelint_record__"
@@ -46,6 +47,8 @@ class Recorder:
         """The same of names that functions with decisions read and don't bind."""
         self.texts: dict[str, list[str | int]] = {}
         """Texts and integers that classes with decisions compare an attribute of `self` with, and files a name."""
+        self.numbers: dict[int | float, None] = {}
+        """Numbers that stand in the functions around decisions, in the order of the text."""
         self.classes: dict[str, None] = {}
         """The classes around decisions; for one in a function that stands in none, all of its file."""
         self.missing: tuple[str, ...] = ()
@@ -172,6 +175,7 @@ def _instrumented(
             gone_through.add(around)
             recorder.settings_beside |= dict(settings_beside(source, node))
             recorder.defaults |= dict(defaults_of(source, node))
+        recorder.numbers |= dict.fromkeys(numbers_named(source, node))
         tests.append(node)
         recorder.classes |= dict.fromkeys(around)
         for name, is_tested in globals_of(source, node):

@@ -251,6 +251,18 @@ def _called_in_turn(source: SourceFile, function: _Function) -> list[_Function]:
     return list(found)[1:]
 
 
+def functions_around(source: SourceFile, test: ast.expr) -> list[_Function]:
+    """The function around a decision's test, the other methods of its class but `__init__`, and what these call."""
+    own = _function_around(source, test)
+    owner = next((parent for parent in source.ancestors(test) if isinstance(parent, ast.ClassDef)), None)
+    methods = [node for node in owner.body if isinstance(node, _Function)] if owner is not None else []
+    around = [own, *methods] if own is not None else methods
+    found = dict.fromkeys(function for function in around if function.name != "__init__")
+    for function in list(found):
+        found |= dict.fromkeys(_called_in_turn(source, function))
+    return list(found)
+
+
 def _is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 

@@ -24,17 +24,26 @@ def is_number(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
             return isinstance(value, (int, float, NoneType))
         case ast.Attribute(attr="ndim") | ast.Subscript(value=ast.Attribute(attr="shape")):
             return True
-        case ast.Call(func=ast.Attribute(attr=name), args=arguments):
-            return name in knowledge().numbers and (name not in _SIZES or bool(arguments))
+        case ast.Call(func=ast.Attribute(attr=name), args=arguments) if name in knowledge().numbers:
+            return name not in _SIZES or bool(arguments)
         case ast.Call(func=ast.Name(id="len" | "int" | "float" | "round")):
             return True
+        case ast.Call(func=ast.Name(id="abs" | "max" | "min" | "pow" | "sum"), args=[_, *_] as given):
+            return all(is_number(source, value, depth) for value in given)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="math" | "statistics" | "time"))):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if depth < _DEEPEST:
+            values = list(_returned_by(source, node, name))
+            return bool(values) and all(is_number(source, value, depth + 1) for value in values)
+        case ast.IfExp(body=one, orelse=other):
+            return is_number(source, one, depth) and is_number(source, other, depth)
         case ast.BinOp(left=left, right=right):
             return is_number(source, left, depth) and is_number(source, right, depth)
         case ast.UnaryOp(operand=value):
             return is_number(source, value, depth)
         case ast.Name(id=name) if depth < _DEEPEST:
             values = list(values_of(source, node, name))
-            return bool(values) and all(is_number(source, value, depth + 1) for value in values)
+            return bool(values) and all(_is_number_for(source, value, name, depth + 1) for value in values)
         case ast.Attribute(value=ast.Name(id="self"), attr=name) if depth < _DEEPEST:
             values = list(kept_under(source, node, name))
             return bool(values) and all(is_number(source, value, depth + 1) for value in values)
@@ -42,6 +51,56 @@ def is_number(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
             return name in {"int", "float", "bool"}
         case ast.arg(annotation=None):
             return _has_number_for_default(source, node)
+    return False
+
+
+def _returned_by(source: SourceFile, node: ast.AST, name: str) -> Iterator[ast.AST]:
+    """What the method of this name returns, of the class around `node`."""
+    owner = next((parent for parent in source.ancestors(node) if isinstance(parent, ast.ClassDef)), None)
+    for method in owner.body if owner is not None else ():
+        if isinstance(method, _FUNCTIONS) and method.name == name:
+            yield from (inner.value or inner for inner in ast.walk(method) if isinstance(inner, ast.Return))
+
+
+def _is_number_for(source: SourceFile, value: ast.AST, name: str, depth: int) -> bool:
+    """Whether what is put under a name is plainly a number: a value, or what the turns of a loop give."""
+    match value:
+        case ast.For(target=target, iter=iterated) | ast.comprehension(target=target, iter=iterated):
+            return _turns_give_numbers(source, target, iterated, name, depth)
+    return is_number(source, value, depth)
+
+
+def _turns_give_numbers(source: SourceFile, target: ast.expr, iterated: ast.expr, name: str, depth: int) -> bool:
+    """Whether a loop over something plainly gives a number to a name in its target: a range, what `enumerate` counts,
+    the members of a list that is written down, side by side with others in a `zip` too."""
+    match target, iterated:
+        case _, ast.Call(func=ast.Name(id="reversed" | "sorted" | "list" | "tuple"), args=[inner, *_]):
+            return _turns_give_numbers(source, target, inner, name, depth)
+        case _, ast.Name(id=held) if depth < _DEEPEST:
+            values = list(values_of(source, iterated, held))
+            parts = [value for value in values if isinstance(value, ast.expr)]
+            return (
+                bool(parts)
+                and len(parts) == len(values)
+                and all(_turns_give_numbers(source, target, part, name, depth + 1) for part in parts)
+            )
+        case ast.Name(id=found), ast.Call(func=ast.Name(id="range") | ast.Attribute(attr="tolist")):
+            return found == name
+        case ast.Tuple(elts=[first, second]), ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
+            counted = isinstance(first, ast.Name) and first.id == name
+            return counted or _turns_give_numbers(source, second, inner, name, depth)
+        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=beside):
+            return any(_turns_give_numbers(source, *pair, name, depth) for pair in zip(targets, beside))
+        case ast.Name(id=found), ast.Tuple(elts=[_, *_] as members) | ast.List(elts=[_, *_] as members):
+            return found == name and all(is_number(source, member, depth) for member in members)
+        case ast.Tuple(elts=targets), ast.Tuple(elts=[_, *_] as members) | ast.List(elts=[_, *_] as members):
+            places = [place for place, each in enumerate(targets) if isinstance(each, ast.Name) and each.id == name]
+            return bool(places) and all(
+                isinstance(member, ast.Tuple)
+                and len(member.elts) == len(targets)
+                and is_number(source, member.elts[places[0]], depth)
+                for member in members
+            )
     return False
 
 

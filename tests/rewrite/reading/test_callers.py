@@ -118,6 +118,53 @@ def test_a_method_is_known_by_its_class_unless_a_call_plainly_gives_a_number(
 ) -> None:
     found = callers(project, ("FILE::Pool.at_most", "FILE::Pool.forward"), METHOD.replace("GIVEN", given))
     assert (found == "`at_most` is called at line 12, perhaps with what is no tensor") is is_number
+
+
+COUNTED = """
+class Pool:
+    def at_most(self, n, most):
+        if n > most:
+            return most
+        return n
+
+    def forward(self, x, count):
+        return x * self.at_most(count, 5)
+
+    def longest(self):
+        return len(self.parts) + 1
+
+    def summary(self):
+        for LOOP:
+            print(part, self.at_most(GIVEN, 4))
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "given", "is_number"),
+    [
+        ("nth, part in enumerate(self.parts)", "nth", True),
+        ("nth, part in enumerate(self.parts)", "part", False),
+        ("part in self.parts", "part", False),
+        ("part in range(4)", "part / 4", True),
+        ("part in (0.1, 0.5)", "part", True),
+        ("part, name in [(1, 'a'), (2, 'b')]", "part", True),
+        ("name, part in [(1, x), (2, y)]", "part", False),
+        ("part, weight in zip(self.parts, range(4))", "weight", True),
+        ("part, weight in zip(self.parts, range(4))", "part", False),
+        ("nth, (part, weight) in enumerate(zip(self.parts, reversed([1, 2])))", "weight", True),
+        ("part in self.parts", "self.longest()", True),
+        ("part in self.parts", "self.mean()", False),
+        ("part in self.parts", "max(part.shape[0], 1)", True),
+        ("part in self.parts", "max(part, 1)", False),
+        ("part in self.parts", "math.sqrt(part)", True),
+    ],
+)
+def test_what_a_loop_counts_or_goes_through_is_a_number_too(
+    project: Path, loop: str, given: str, is_number: bool
+) -> None:
+    text = COUNTED.replace("LOOP", loop).replace("GIVEN", given)
+    found = callers(project, ("FILE::Pool.at_most", "FILE::Pool.forward"), text)
+    assert (found == "`at_most` is called at line 16, perhaps with what is no tensor") is is_number
     assert bool(found) is is_number
 
 

@@ -1,0 +1,92 @@
+"""Numbers that stand in the text: an element may be one of them, or next to it.
+
+What a program compares elements with, bounds them by or looks for (`ids != 50256`, `rows.clamp(0, 12)`) decides nothing
+that is recorded, and declared inputs need not come to it: a token that ends a text is seldom drawn. As fuzzers do
+(the dictionaries of AFL), what is written down is tried.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ddelint.sources.source import SourceFile
+from ddelint.verify.inputs import is_integer, leaf_name
+from ddelint.verify.jointly import is_varied
+from ddelint.verify.samples import Sample, with_leaves
+from ddelint.verify.settings import functions_around
+
+_SMALL = 2
+"""Integers up to this size are tried anyway; they mostly name a dimension."""
+_MOST, _MOST_LEAVES = 3, 2
+_PLACES = frozenset(("dim", "axis", "dtype", "device", "eps", "correction"))
+"""Keywords whose numbers no element is compared with."""
+
+
+def numbers_named(source: SourceFile, test: ast.expr) -> Iterator[int | float]:
+    """The numbers in the functions around a decision's test: its own, the methods of its class, what these call."""
+    for function in functions_around(source, test):
+        yield from _numbers(function)
+
+
+def _numbers(node: ast.AST, sign: int = 1) -> Iterator[int | float]:
+    match node:
+        case ast.Constant(value=value):
+            if isinstance(value, float) or (type(value) is int and value > _SMALL):
+                yield value * sign
+            return
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as operand):
+            yield from _numbers(operand, -1)
+            return
+        case ast.keyword(arg=name) if name in _PLACES:
+            return
+        case ast.Subscript():
+            yield from _numbers(node.value)  # what stands between the brackets is a place
+            return
+    for child in ast.iter_child_nodes(node):
+        yield from _numbers(child)
+
+
+def at_named(
+    sample: Sample, parameters: Sequence[str], numbers: Iterable[int | float]
+) -> Iterator[Callable[[Sample], Sample]]:
+    """The same input with one element that is a number of the text, the first few arguments one after the other; and
+    with all elements of all arguments at it and next to it."""
+    leaves = pytree.tree_flatten_with_path(sample.make())[0]
+    known = list(dict.fromkeys(numbers))
+    for kind, fits in ((int, is_integer), (float, torch.is_floating_point)):
+        places = [(place, path) for place, (path, leaf) in enumerate(leaves) if is_varied(leaf) and fits(leaf)]
+        for number in [n for n in known if type(n) is kind][:_MOST] if places else ():
+            for place, path in places[:_MOST_LEAVES]:
+                text = f"{leaf_name(path, parameters)} one {number}"
+                yield partial(_with, [place], text, partial(_one, number))
+            text = f"all {'integers' if kind is int else 'floats'} about {number}"
+            yield partial(_with, [place for place, _ in places], text, partial(_about, number))
+
+
+def _one(number: float, tensor: torch.Tensor) -> torch.Tensor:
+    row = tensor.detach().contiguous().reshape(-1).clone()
+    row[row.numel() // 2] = number
+    return row.reshape(tensor.shape)
+
+
+def _about(number: float, tensor: torch.Tensor) -> torch.Tensor:
+    step = 1 if isinstance(number, int) else abs(number) / 8
+    beside = torch.tensor([number + step, number, number - step])
+    return beside[torch.arange(tensor.numel()) % 3].reshape(tensor.shape).to(tensor.dtype)
+
+
+def _with(places: Sequence[int], text: str, change: Callable[[torch.Tensor], torch.Tensor], sample: Sample) -> Sample:
+    def changed(leaves: list[Any]) -> list[Any]:
+        return [
+            change(leaf).requires_grad_(leaf.requires_grad) if place in places and is_varied(leaf) else leaf
+            for place, leaf in enumerate(leaves)
+        ]
+
+    return replace(sample, label=f"{sample.label}, {text}", declared=False, make=with_leaves(sample, changed))
