@@ -52,6 +52,9 @@ def public_functions(path: str, outline: Outline, project: Imports | None) -> fr
             found |= {f"{owner}.{name}" for name in of_tensors if not _prepares(cls, name)}
         elif not owner.startswith("_"):
             found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, static=True)}
+        if cls.bases and _is_optimizer(path, owner, project):
+            steps = operators().regions["stepping"] & cls.methods.keys()
+            found |= {f"{owner}.{name}" for name in steps if not reader.is_eager(cls.methods[name])}
         if cls.bases or not owner.startswith("_"):
             found |= {f"{owner}.{name}" for name in _of_metric(cls, reader)}
     return frozenset(found)
@@ -120,6 +123,11 @@ def _is_interface(path: str, owner: str, bases: tuple[str, ...], project: Import
     if _is_module(path, owner, bases, project):
         return True
     known = operators().regions["interface_bases"]
+    return project is not None and any(ancestor in known for ancestor in project.ancestors(path, owner))
+
+
+def _is_optimizer(path: str, owner: str, project: Imports | None) -> bool:
+    known = operators().regions["stepping_bases"]
     return project is not None and any(ancestor in known for ancestor in project.ancestors(path, owner))
 
 

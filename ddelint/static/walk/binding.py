@@ -155,6 +155,15 @@ def _store_item(walker: Walker, target: ast.Subscript, value: Value, state: Stat
         assign_back(root, Table(entries, element), state)
     elif isinstance(owner, Series):
         assign_back(root, with_element(owner, index, value), state)
+    elif owner == UNKNOWN and (chain := entry_of(root, index)):
+        state.attributes[chain] = value
+
+
+def entry_of(root: ast.expr, index: Value) -> str:
+    """What the entry of a name is kept as that holds something unknown, behind a text: empty where there is none."""
+    if isinstance(root, ast.Name) and isinstance(index, Constant) and isinstance(index.value, str):
+        return f"{root.id}.{index.value!r}"
+    return ""
 
 
 def assign_back(root: ast.expr, value: Value, state: State) -> None:

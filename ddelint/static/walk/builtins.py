@@ -123,11 +123,31 @@ def _extreme(walker: Walker, call: Call, pick: Pick) -> Value:
     if not unbacked:
         return KNOWN if all(isinstance(value, (Constant, Known)) for value in values) else UNKNOWN
     source = unbacked[0]
-    fraction = any(isinstance(value, Constant) and type(value.value) is float for value in values)
+    fraction = any(
+        (isinstance(value, Constant) and type(value.value) is float) or _is_fraction(node, value)
+        for node, value in zip(call.node.args, values)
+    )
     if fraction and source.topic == "number" and not source.loose:  # integers stay symbolic, what else is compared
         walker.record(call.node, "truth", source, parts=tuple(zip(call.node.args, values)), rule="DDE108")
     form = walker.numbers.extreme(pick, values, call.state.facts) if len(call.arguments) > 1 else None
     return replace(source, form=form, comparisons=())
+
+
+def _is_fraction(node: ast.expr, value: Value) -> bool:
+    """Whether a number is no integer, by how it is computed or by what it is read from."""
+    match node:
+        case ast.BinOp(op=ast.Div()):
+            return True
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()):
+            return _is_fraction(node.left, UNKNOWN) or _is_fraction(node.right, UNKNOWN)
+        case ast.Call(func=ast.Attribute(value=inner, attr=name)):
+            known = operators()
+            if known.returns.get(name) == "item":
+                return _is_fraction(inner, UNKNOWN)
+            return name in known.regions["fractions"]
+        case ast.Call():  # `int(n)`
+            return False
+    return isinstance(value, Unbacked) and value.birth is not node and _is_fraction(value.birth, UNKNOWN)
 
 
 def _asks_all(walker: Walker, call: Call) -> Value:

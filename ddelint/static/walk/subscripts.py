@@ -22,6 +22,7 @@ from ddelint.static.domain.values import (
     series,
 )
 from ddelint.static.transfer.runs import element_of, hashable, picked
+from ddelint.static.walk.binding import entry_of
 from ddelint.static.walk.indexing import index_tensor
 from ddelint.static.walk.records import as_series
 from ddelint.static.walk.walker import Walker
@@ -65,6 +66,8 @@ def subscript(walker: Walker, node: ast.Subscript, owner: Value, state: State) -
         return owner
     if isinstance(owner, Unbacked) and owner.group is not None:
         return replace(owner, form=Linear.of(fresh_symbol()), group=node)
+    if owner == UNKNOWN and state.attributes:
+        return state.attributes.get(entry_of(node.value, index), UNKNOWN)
     return UNKNOWN
 
 

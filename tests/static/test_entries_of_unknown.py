@@ -1,0 +1,57 @@
+"""What is put behind a text into something unknown is found there again; `max` and `min` compare fractions."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddelint.sources.source import SourceFile
+from ddelint.static.checks import check_source
+
+
+def found(*lines: str) -> list[tuple[int, str]]:
+    """Rows of the body, from one on, with the rules of what is found there."""
+    body = "\n".join(f"        {line}" for line in lines)
+    head = "import torch\n\nclass M(torch.nn.Module):\n    def forward(self, x, store, rate: float):\n"
+    return [(one.span.row - 4, one.code) for one in check_source(SourceFile("model.py", f"{head}{body}\n"))]
+
+
+@pytest.mark.parametrize(
+    ("lines", "rows"),
+    [
+        (("store['n'] = x.norm()", "if store['n'] > 0:", "    x = x + 1", "return x"), [2]),
+        (("state = store[x]", "state['n'] = x.sum().item()", "if state['n'] > 0:", "    x = x + 1", "return x"), [3]),
+        (
+            ("state = store.get(x)", "state['n'] = x.norm()", "n = state['n']", "if n > 0:", "    x = -x", "return x"),
+            [4],
+        ),
+        (("store['n'] = x.norm()", "if store['m'] > 0:", "    x = x + 1", "return x"), []),
+        (("store['n'] = x.norm()", "store['n'] = 1", "if store['n'] > 0:", "    x = x + 1", "return x"), []),
+        (("store['n'] = x.norm()", "store = rate", "if store['n'] > 0:", "    x = x + 1", "return x"), []),
+        (("store[0] = x.norm()", "if store['n'] > 0:", "    x = x + 1", "return x"), []),
+    ],
+)
+def test_entries_behind_a_text(lines: tuple[str, ...], rows: list[int]) -> None:
+    assert [row for row, _ in found(*lines)] == rows
+
+
+@pytest.mark.parametrize(
+    ("line", "asks"),
+    [
+        ("n = max(rate, x.norm().item())", True),
+        ("n = max(x.float().mean().item(), rate)", True),
+        ("n = min(rate, x.sum().item() / rate)", True),
+        ("n = max(rate, 2 * (x.sum().item() / rate))", True),
+        ("n = max(rate, (x.sum() / x.max()).item())", True),
+        ("n = max(3, x.argmax().item())", False),
+        ("n = max(3, round(x.norm().item()))", False),
+        ("n = max(3, int(x.norm().item() / 2))", False),
+        ("n = max(rate, x.sum().item())", False),
+        ("n = max(3, x.sum().item() // 2)", False),
+    ],
+)
+def test_fractions_are_compared(line: str, asks: bool) -> None:
+    assert ("DDE108" in [code for _, code in found(line, "return x * n")]) == asks
+
+
+def test_a_fraction_that_has_a_name() -> None:
+    assert found("n = x.norm().item()", "n = max(rate, n)", "return x * n") == [(2, "DDE108")]
