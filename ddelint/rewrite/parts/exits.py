@@ -17,6 +17,7 @@ from ddelint.rewrite.parts.arms import NotMergeable
 from ddelint.rewrite.parts.choices import Choices, Kept
 from ddelint.rewrite.parts.harmless import UNPROTECTED
 from ddelint.rewrite.parts.merge import Merge
+from ddelint.rewrite.parts.staying import staying
 from ddelint.rewrite.parts.structures import structure_of
 from ddelint.rewrite.parts.truths import NotAPredicate
 from ddelint.rewrite.reading.around import number_kind, statement_of
@@ -50,6 +51,7 @@ from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Statements, re
 _CONTAINERS = frozenset(("list", "tuple", "dict", "set", "module", "str", "none"))
 _NUMBERS = frozenset(("int", "float", "bool"))
 _COST = "every iteration is computed"
+_STAYS = "behind that, each iteration does the same again"
 _UNSET = "where eager leaves before a name has a value, and raises for it, the compiled program goes on"
 
 
@@ -60,7 +62,13 @@ def leaving(context: Context, statement: ast.If | ast.While) -> Iterator[Rewrite
     function = context.site.function
     if isinstance(loop, (ast.For, ast.While)) and not loop.orelse and function is not None:
         with suppress(NotMergeable, NotAPredicate):
-            yield _Leaving(context, function, loop).rewrite()
+            leaves = _Leaving(context, function, loop)
+            rewrite = leaves.rewrite()
+            yield rewrite
+            stays = leaves.staying()
+            if stays:
+                message = f"{rewrite.message}; {_STAYS}"
+                yield replace(rewrite, message=message, changes={**rewrite.changes, **stays})
 
 
 def returning(context: Context, statement: ast.If) -> Iterator[Rewrite]:
@@ -95,6 +103,11 @@ def returning(context: Context, statement: ast.If) -> Iterator[Rewrite]:
         }
         message = "run all iterations while compiling, and choose the first value that eager would have returned"
         yield restructured(message, changes, _COST, decisions=(statement.test,))
+        left = fresh_name(source, "stays")
+        noted = [*write.assigned(left, test), *choices.noted(write.expression(left))]
+        stays = staying(context, loop, statement, noted, left)
+        if stays:
+            yield restructured(f"{message}; {_STAYS}", {**changes, **stays}, _COST, decisions=(statement.test,))
 
 
 def _merge(context: Context, statement: ast.If) -> Merge:
@@ -113,6 +126,8 @@ class _Leaving:
     """Expressions behind the loop that read a list which it fills, and what takes their place."""
     unset: list[str] = field(default_factory=list)
     """Names that the first iteration has no value for until it is past its first exit."""
+    exits: list[tuple[ast.If, Statements, str]] = field(default_factory=list)
+    """Those in the loop itself: what is noted there while compiling, and the name that the test has then."""
     behind: Statements = field(default_factory=list)
     """Lines that cut what the loop has made longer, and compute again what was made of that."""
 
@@ -146,6 +161,14 @@ class _Leaving:
         message = "run all iterations while compiling, and choose what eager would have left the loop with"
         rewrite = restructured(message, {**changes, **self.changes}, _COST, decisions=tuple(tests))
         return replace(rewrite, doubt=_UNSET) if self.unset else rewrite
+
+    def staying(self) -> dict[ast.AST, Any]:
+        """The changes by which it stays at the iteration that leaves it; nothing where another may, or tensors grow."""
+        if len(self.exits) != 1 or not isinstance(self.loop, ast.For) or any(k.grows is not None for k in self.kept):
+            return {}
+        leaves = [node for node in ast.walk(self.loop) if isinstance(node, (ast.Break, ast.Return))]
+        (exit, noted, left), *_ = self.exits
+        return staying(self.context, self.loop, exit, noted, left) if len(leaves) == 1 else {}
 
     # ------------------------------------------------------------------ exits
 
@@ -213,10 +236,15 @@ class _Leaving:
             raise NotMergeable("what is done at the exit cannot be noted")
         parts = self._known_part(exit)
         if parts is None:
-            noted = [*arm.prelude, *choices.noted(merge.truths({}).of(exit.test), given)]
+            test = merge.truths({}).of(exit.test)
+            noted = [*arm.prelude, *choices.noted(test, given)]
             before = assigned_on_every_way(self.loop.body[: self.loop.body.index(statement)])
             for name in (name for name in self.unset if name not in before and name not in given):
                 noted = self.write.lines("if {name} is not None:\n    {noted}", name=name, noted=noted)
+            if exit is statement and not self.unset:
+                left = fresh_name(self.source, "stays")
+                named = [*self.write.assigned(left, test), *choices.noted(self.write.expression(left), given)]
+                self.exits.append((exit, [*arm.prelude, *named], left))
             return self.write.beside([*noted, *self._in_range(exit.test)], [exit])
         asking, known = parts
         asked = asking[0] if len(asking) == 1 else ast.copy_location(ast.BoolOp(ast.Or(), asking), asking[0])
