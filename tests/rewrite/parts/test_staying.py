@@ -23,8 +23,8 @@ CONVERGING = [
     "        r = r - r.round()\n        if r.abs().sum() < 0.1:\n            break\n    return y + r\n",
     "    r, count = x, 0\n    for _ in range(3):\n        if r.abs().max() < 0.1:\n            break\n"
     "        r = (r - r.round()) / r.norm() * r.norm()\n        count += 1\n    return r * 2\n",
-    "    y = x\n    for _ in range(4):\n        new = y - y.round() * (y / y)\n        if (new - y).abs().max() < 0.1:\n"
-    "            return new, y\n        y = new\n    return y, x\n",
+    "    y = x\n    for _ in range(4):\n        new = y - y.round() * (y / y)\n"
+    "        if (new - y).abs().max() < 0.1:\n            return new, y\n        y = new\n    return y, x\n",
 ]
 
 
