@@ -22,7 +22,7 @@ from ddelint.verify.calls import module_of, run
 from ddelint.verify.flags import other_numbers
 from ddelint.verify.mismatches import tolerance_for
 from ddelint.verify.modes import in_other_dtypes, in_other_sizes, other_modes, parts_in_other_mode
-from ddelint.verify.other_settings import extreme_settings
+from ddelint.verify.other_settings import zero_settings
 from ddelint.verify.program import RECOMPILES, Program, example_of
 from ddelint.verify.references import Reference
 from ddelint.verify.replaying import Replay
@@ -105,7 +105,7 @@ class Compiling:
 
         program = self._built()[0]
         modes = itertools.islice(other_modes(program), 1) if isinstance(program, torch.nn.Module) else ()
-        zeros = (change for change in extreme_settings(program, {"*": False}) if change.args[-1] == 0.0)
+        zeros = zero_settings(program)
         dtypes = in_other_dtypes(references[0].sample, self._program.entry.parameters)
         changes = [*modes, *parts_in_other_mode(program), *dtypes, *in_other_sizes(), *itertools.islice(zeros, _ZEROS)]
         return self._first_refusal(references, changes, compiled)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +21,6 @@ from torch.utils import _pytree as pytree
 
 from ddelint.verify.enumerations import as_there, other_members
 from ddelint.verify.families import others_of_its_family, texts_beside
-from ddelint.verify.own_words import found_by_the_class
 
 _CONTAINERS = (dict, list, tuple)
 _PLAIN = (bool, float, int, str, type(None))
@@ -122,23 +120,8 @@ def part_of(value: object, name: str) -> object:
     """What stands under a name in an object of the user's or a dictionary; None where nothing does."""
     if isinstance(value, dict) and dict.__contains__(value, name):
         return dict.__getitem__(value, name)
-    if isinstance(value, type) and value.__module__.partition(".")[0] not in ("builtins", "torch"):
-        # no other class stands for an enumeration, for what has a metaclass of its own, or for what is registered
-        if type(value) is not type or isinstance(value.__init_subclass__, MethodType):
-            return None
-        stands = inspect.getattr_static(value, name, None)
-        return stands if isinstance(stands, (*_PLAIN[:-1], Enum)) else None
     own = getattr(value, "__dict__", {}) if isinstance(value, (dict, list)) else {}
-    if name in own:
-        return own[name]
-    fields = fields_of(value)
-    if name in fields:
-        return fields[name]
-    is_open = not isinstance(value, _NO_FIELDS) and type(value).__module__ != "builtins"
-    found = inspect.getattr_static(value, name, None) if is_open else None
-    if found is None and is_open:
-        return found_by_the_class(value, name)
-    return None if inspect.isdatadescriptor(found) else found
+    return own[name] if name in own else fields_of(value).get(name)
 
 
 def _slots(kind: type) -> Sequence[str]:
@@ -165,9 +148,6 @@ def with_field(name: str, other: object, value: object) -> object:
         return type(value)._make(new if each == first else part for each, part in fields_of(value).items())  # type: ignore[attr-defined]
     if isinstance(value, functools.partial):
         return functools.partial(value.func, *value.args, **{**value.keywords, first: new})
-    if isinstance(value, type):
-        body = {first: new, "__module__": value.__module__, "__qualname__": value.__qualname__}
-        return type(value)(value.__name__, (value,), body)
     changed = copy.copy(value)
     if isinstance(changed, dict):
         _put(changed, first, new)

@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -38,15 +39,10 @@ from ddelint.verify.modes import (
     sharing,
 )
 from ddelint.verify.named_numbers import at_named
-from ddelint.verify.other_settings import (
-    extreme_globals,
-    extreme_settings,
-    other_globals,
-    other_settings,
-    other_texts,
-    pairs,
-)
+from ddelint.verify.other_readings import Readable, extreme_readings, noted, other_readings, readable, readings_behind
+from ddelint.verify.other_settings import Change, other_buffers, pairs
 from ddelint.verify.partings import Parting, met, void
+from ddelint.verify.reads import Read, Seen
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
 from ddelint.verify.rewritten_meetings import meetings_of_rewritten
@@ -150,6 +146,9 @@ class Runs:
         """Where it is set, nothing is run any more but what is labelled so, and what that is made from."""
         self._has_gradients = True
         """Whether a backward pass goes through on all sides that were tried."""
+        self._readable = Readable((), recorder)
+        self._read: list[tuple[Read, Seen]] = []
+        """What the text reads that is one and the same on all inputs."""
         self._unforced: dict[int, Left | None] = {}
         """What a run of a reference (by `id`) leaves with nothing forced."""
 
@@ -328,7 +327,8 @@ class Runs:
         if not chosen:
             return
         program = self._original.build()
-        flags: list[Callable[[Sample], Sample]]
+        self._note_readings(chosen, program)
+        flags: list[Change]
         makings = other_makings(program, self._original.build, self._recorder.classes, self._recorder.texts)
         flags = [
             *itertools.islice(sharing(chosen[0].sample), 1),
@@ -341,7 +341,7 @@ class Runs:
             modes += called_twice(program)
         moving = [*trained_between(program), *drifted_between(program)] if changing else []
         rows = [(row, chosen[:1]) for row in moving]
-        given: list[Callable[[Sample], Sample]]
+        given: list[Change]
         given = [*instead_of_nothing(program, chosen[0].sample, self._recorder.texts)]
         few = [(flag, chosen[:2]) for flag in (*flags, *given)]
         for mode, at in [*rows, *((mode, chosen) for mode in modes), *few]:
@@ -377,8 +377,7 @@ class Runs:
         beyond = beyond_the_narrow(sample)
         extremes = [
             *extreme_arguments(program, sample, beyond),
-            *extreme_settings(program, self._recorder.settings, beyond),
-            *extreme_globals(program, self._recorder.globals, beyond),
+            *extreme_readings(self._read, self._readable, beyond),
         ]
         self._change_while_time_lasts(extremes, chosen[:2], self.left_untried)
 
@@ -387,7 +386,9 @@ class Runs:
         chosen = self._returning_one_for_each_way()[:2]
         if not chosen:
             return
-        both = pairs(self._flags(self._original.build(), chosen[0].sample))
+        flags = self._flags(self._original.build(), chosen[0].sample)
+        ways = [reference.sample for reference in self._one_for_each_way()[:_MODES]]
+        both = itertools.chain(self._behind(flags, ways), pairs(flags))
         self._change_while_time_lasts(both, chosen, self.left_unpaired)
 
     def _change_while_time_lasts(
@@ -412,18 +413,27 @@ class Runs:
         return [reference for reference in chosen if reference.first.returned]
 
     def _flags(self, program: Any, sample: Sample) -> list[partial[Sample]]:
+        """Other arguments; something else that is read; buffers in another order."""
         return [
             *other_flags(program, sample, self._recorder.texts),
-            *other_settings(program, self._recorder.settings, self._recorder.defaults),
-            *other_texts(program, self._recorder.texts),
-            *other_globals(program, self._recorder.globals),
-            *other_settings(program, self._beside()),
+            *other_readings(self._read, self._readable, self._recorder.texts),
+            *other_buffers(program, self._readable.names()),
         ]
 
-    def _beside(self) -> dict[str, bool]:
-        """What other classes than those with decisions read of their objects, and these do not."""
-        own = self._recorder.settings
-        return {name: is_tested for name, is_tested in self._recorder.settings_beside.items() if name not in own}
+    def _note_readings(self, chosen: Sequence[Reference], program: Any) -> None:
+        """What the text reads that is one and the same on these inputs, and on others."""
+        others = (r for r in self.references if r.first.returned and not r.twin)
+        samples = [r.sample for r in {id(r): r for r in (*chosen, *others)}.values()]
+        self._readable = readable(program, self._recorder)
+        self._read = noted(self._original, samples, self._readable, patience_of(self.references, self._options))
+
+    def _behind(self, flags: Sequence[partial[Sample]], samples: Sequence[Sample]) -> Iterator[Change]:
+        """What is read only under another flag, text or member, changed with it."""
+        patience = patience_of(self.references, self._options)
+        for flag in flags:
+            if isinstance(flag.args[-1], (bool, str, Enum)) and not self._is_over():
+                found = self._read, self._readable, self._recorder.texts
+                yield from readings_behind(flag, self._original, samples, *found, patience)
 
     def _forget_if_torn_apart(self, known: int) -> None:
         """Runs from `known` on say nothing where the original raises: sizes, or arguments, that go together. Nor where

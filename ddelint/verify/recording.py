@@ -18,7 +18,7 @@ from ddelint.trace import overlay
 from ddelint.verify.distances import COMPARE, Shape, difference, distance, parts_of
 from ddelint.verify.meeting import Block, Meetings, block_of
 from ddelint.verify.named_numbers import numbers_named
-from ddelint.verify.settings import classes_around, defaults_of, globals_of, settings_beside, settings_of, texts_of
+from ddelint.verify.settings import asked_about, classes_around, texts_of
 
 _RECORD = "__ddelint_record__"
 
@@ -36,21 +36,16 @@ class Recorder:
         self._forced: dict[str, bool] = {}
         self.shapes: dict[str, Shape] = {}
         """How each decision's test is built of comparisons, where it is."""
-        self.settings: dict[str, bool] = {}
-        """Attributes that the methods of the classes with decisions read of `self` (`least`, `config.least`), in the
-        order of the text, and whether a decision's own test rests on them."""
-        self.settings_beside: dict[str, bool] = {}
-        """The same of what other classes of these files read."""
-        self.defaults: dict[str, object] = {}
-        """What is taken for attributes, and items of dictionaries, that may not be there, by the same names."""
-        self.globals: dict[str, bool] = {}
-        """The same of names that functions with decisions read and don't bind."""
         self.texts: dict[str, list[str | int]] = {}
         """Texts and integers that classes with decisions compare an attribute of `self` with, and files a name."""
         self.numbers: dict[int | float, None] = {}
         """Numbers that stand in the functions around decisions, in the order of the text."""
         self.classes: dict[str, None] = {}
         """The classes around decisions; for one in a function that stands in none, all of its file."""
+        self.trees: dict[str, ast.Module] = {}
+        """The texts of files with decisions, as trees whose code notes these."""
+        self.tested: set[Position] = set()
+        """Where in these texts the tests of decisions stand, and what the names in them were given."""
         self.missing: tuple[str, ...] = ()
         """Keys of decisions that could not be found in the running program."""
 
@@ -128,7 +123,7 @@ def reports_to(recorder: Recorder) -> Iterator[Callable[[str, dict[CodeType, Cod
     swapped: list[tuple[FunctionType, CodeType]] = []
     setattr(builtins, _RECORD, recorder)
     try:
-        yield lambda filename, codes: swapped.extend(_swap(filename, codes))
+        yield lambda filename, codes: swapped.extend(_swap([filename], codes))
     finally:
         for function, code in swapped:
             function.__code__ = code
@@ -158,7 +153,6 @@ def _instrumented(
     missing = []
     tests: list[ast.expr] = []
     meeting: dict[Position, str] = {}
-    gone_through: set[tuple[str, ...]] = set()
     for decision in decisions:
         site = locate(source, decision.span)
         node = site.node if site is not None else None
@@ -168,18 +162,10 @@ def _instrumented(
             missing.append(decision.key)
             continue
         wanted.setdefault(position_of(node), []).append(decision.key)
-        for name, is_tested in settings_of(source, node):
-            recorder.settings[name] = is_tested or recorder.settings.get(name, False)
-        around = tuple(classes_around(source, node))
-        if around not in gone_through:  # the file is gone through once for each class
-            gone_through.add(around)
-            recorder.settings_beside |= dict(settings_beside(source, node))
-            recorder.defaults |= dict(defaults_of(source, node))
         recorder.numbers |= dict.fromkeys(numbers_named(source, node))
         tests.append(node)
-        recorder.classes |= dict.fromkeys(around)
-        for name, is_tested in globals_of(source, node):
-            recorder.globals[name] = is_tested or recorder.globals.get(name, False)
+        recorder.tested |= {position_of(part) for part in asked_about(source, node)}
+        recorder.classes |= dict.fromkeys(classes_around(source, node))
         statement = site.statement if site is not None else None
         if decision.compiled is not None and isinstance(statement, ast.If) and statement.test is node:
             function = site.function if site is not None else None
@@ -194,6 +180,7 @@ def _instrumented(
         recorder.texts.setdefault(name, []).append(text)
     Meeting(meeting).visit(tree)
     wrapped: ast.Module = _Wrapper(wanted, compared).visit(tree)  # type: ignore[assignment]
+    recorder.trees[filename] = wrapped
     try:
         recording_code = compile(wrapped, filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
@@ -303,12 +290,22 @@ def pairs_of(plain: CodeType, other: CodeType) -> Iterator[tuple[CodeType, CodeT
         yield from pairs_of(one, two)
 
 
-def _swap(filename: str, codes: dict[CodeType, CodeType]) -> list[tuple[FunctionType, CodeType]]:
-    """Put the recording code into every live function of the file; gives what to put back."""
-    real = os.path.realpath(filename)
+@contextlib.contextmanager
+def swapped(filenames: Iterable[str], codes: dict[CodeType, CodeType]) -> Iterator[None]:
+    """Within, the live functions of some files have other code."""
+    changed = _swap(filenames, codes)
+    try:
+        yield
+    finally:
+        for function, code in changed:
+            function.__code__ = code
+
+
+def _swap(filenames: Iterable[str], codes: dict[CodeType, CodeType]) -> list[tuple[FunctionType, CodeType]]:
+    """Put other code into every live function of some files; gives what to put back."""
     changed = {old: new for old, new in codes.items() if old != new}
     swapped = []
-    for candidate in overlay.live_functions({real}):
+    for candidate in overlay.live_functions(set(map(os.path.realpath, filenames))):
         code = candidate.__code__
         new = changed.get(code)
         if new is None:

@@ -1550,7 +1550,7 @@ DOUBTFUL = (
         if not mask.any():
             return x * 1
         """,
-        "self.tail.shift=0.5: value differs",
+        "Tail.shift=0.5: value differs",
     ),
     Row(
         "C",
@@ -1596,7 +1596,7 @@ DOUBTFUL = (
         else:
             y = rows.sum(0)
         """,
-        "default pooled.fill=0.5: value differs",
+        "pooled(fill)=0.5: value differs",
     ),
     Row(
         "C",
@@ -1609,7 +1609,7 @@ DOUBTFUL = (
         else:
             y = rest.abs().sum() ** self.power
         """,
-        "self.power=0: value differs",
+        "Model.power=0: value differs",
     ),
     Row(
         "C",
@@ -1621,7 +1621,7 @@ DOUBTFUL = (
         none = torch.full((), rows.shape[0] == 0)
         y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
         """,
-        "self.options.base=0.5: value differs",
+        "Options.base=0.5: value differs",
     ),
     Row(
         "C",
@@ -1633,7 +1633,7 @@ DOUBTFUL = (
         none = torch.full((), rows.shape[0] == 0)
         y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
         """,
-        "self.slots.shift=0.5: value differs",
+        "Slots.shift=0.5: value differs",
     ),
     Row(
         "C",
@@ -1645,7 +1645,7 @@ DOUBTFUL = (
         none = torch.full((), rows.shape[0] == 0)
         y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
         """,
-        "self.settings.loss.prior=0.5: value differs",
+        "Settings.prior=0.5: value differs",
     ),
     Row(
         "C",
@@ -1657,7 +1657,7 @@ DOUBTFUL = (
         none = torch.full((), rows.shape[0] == 0)
         y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
         """,
-        "self.names.more=0.5: value differs",
+        "dict.more=0.5: value differs",
     ),
     Row(
         "C",
@@ -1670,7 +1670,7 @@ DOUBTFUL = (
         fill = fill if start is None else fill + start
         y = torch.where(none, fill, rows.sum(0))
         """,
-        "global enclosed=0.5: value differs",
+        "made(enclosed)=0.5: value differs",
     ),
     Row(
         "C",
@@ -1683,7 +1683,7 @@ DOUBTFUL = (
         fill = fill if start is None else fill + start
         y = torch.where(none, fill, rows.sum(0))
         """,
-        "class attribute share=0.5: value differs",
+        "Shared.share=0.5: value differs",
     ),
     Row(
         "C",
@@ -2078,7 +2078,7 @@ DOUBTFUL = (
         "a sum of nothing is zero, as the fill is here",
         RESTRUCTURED,
         "y = rows.sum(0) * self.scale",
-        "self.fill=0.5: value differs",
+        "Model.fill=0.5: value differs",
     ),
     Row(
         "C",
@@ -2091,7 +2091,7 @@ DOUBTFUL = (
         else:
             y = rows.sum(0) * self.scale
         """,
-        "self.fill=0.5: value differs",
+        "Model.fill=0.5: value differs",
     ),
     Row(
         "C",
@@ -2102,7 +2102,7 @@ DOUBTFUL = (
         none = torch.full((), rows.shape[0] == 0)
         y = torch.where(none, x.new_full((4,), self.fill), rows.sum(0))
         """,
-        "self.scale=0.5: value differs",
+        "Model.scale=0.5: value differs",
     ),
     Row(
         "C",
@@ -2113,7 +2113,7 @@ DOUBTFUL = (
         none = torch.full((), rows.shape[0] == 0)
         y = torch.where(none, x.new_full((4,), SHIFT + getattr(self, f"empty_{self.kind}")), rows.sum(0))
         """,
-        "self.fills=True, self.fill=0.5: value differs",
+        "Model.fills=True, Model.fill=0.5: value differs",
     ),
     Row(
         "C",
@@ -2138,7 +2138,7 @@ DOUBTFUL = (
             filled = (self.fill if self.fills else 0.0) + SHIFT
             y = torch.where(torch.full((), rows.shape[0] == 0), x.new_full((4,), filled), rows.sum(0))
         """,
-        "self.empty_sum=0.5: value differs",
+        "Model.empty_sum=0.5: value differs",
     ),
     Row(
         "C",
@@ -2815,7 +2815,7 @@ DOUBTFUL = (
         else:
             y = rows.sum(0) * self.least()
         """,
-        "self.empty=0.5: value differs",
+        "Model.empty=0.5: value differs",
     ),
     Row(
         "D",
@@ -2841,7 +2841,7 @@ DOUBTFUL = (
         else:
             y = rows.sum(0)
         """,
-        "self.fill=0.5: value differs",
+        "Model.fill=0.5: value differs",
     ),
     Row(
         "C",
@@ -2854,7 +2854,7 @@ DOUBTFUL = (
         else:
             y = rows.sum(0)
         """,
-        "self.options.fill=0.5: value differs",
+        "Options.fill=0.5: value differs",
     ),
     Row(
         "C",
@@ -2867,7 +2867,7 @@ DOUBTFUL = (
         else:
             y = rows.prod(0) if self.mode == 3 else rows.sum(0)
         """,
-        "self.mode=3: value differs",
+        "Model.mode=3: value differs",
     ),
     Row(
         "C",
@@ -2878,7 +2878,7 @@ DOUBTFUL = (
         none = torch.full((), rows.shape[0] == 0)
         y = torch.where(none, x.new_full((4,), self.empty), rows.sum(0))
         """,
-        "self.least=0.5: value differs",
+        "Model.least()=0.5: value differs",
     ),
     Row(
         "C",
@@ -2899,7 +2899,7 @@ DOUBTFUL = (
         else:
             y = rows.sum(0)
         """,
-        "class attribute floor=0.5: value differs",
+        "Model.floor=0.5: value differs",
     ),
     Row(
         "C",
@@ -2912,7 +2912,7 @@ DOUBTFUL = (
         else:
             y = rows.sum(0)
         """,
-        "self.fill=0.5: value differs",
+        "Model.fill=0.5: value differs",
     ),
     Row(
         "C",
@@ -2923,7 +2923,63 @@ DOUBTFUL = (
         if not {COMPILING} and moved.item() < tolerance:
             break
         """,
-        "default settle.tolerance=inf: value differs",
+        "settle(tolerance)=inf: value differs",
+    ),
+    Row(
+        "C",
+        "constant_of_caller",
+        "the sum of nothing",
+        RESTRUCTURED,
+        "y = rows.sum(0)",
+        "pooled(empty)=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "bound_by_place",
+        "the sum of nothing",
+        RESTRUCTURED,
+        "y = rows.sum(0)",
+        "handed on",
+    ),
+    Row(
+        "C",
+        "looked_up_in_registry",
+        "the sum of nothing",
+        RESTRUCTURED,
+        "y = rows.sum(0)",
+        "dict.empty=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "hidden_in_a_set",
+        "the sum of nothing",
+        RESTRUCTURED,
+        "y = rows.sum(0)",
+        "Slot._Slot__value=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "of_the_context",
+        "the sum of nothing",
+        RESTRUCTURED,
+        "y = rows.sum(0)",
+        "ContextVar.get=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "of_the_environment",
+        "the sum of nothing",
+        RESTRUCTURED,
+        "y = rows.sum(0)",
+        ".EMPTY_ROWS_ARE=",
+    ),
+    Row(
+        "C",
+        "found_among_pairs",
+        "the sum of nothing",
+        RESTRUCTURED,
+        "y = rows.sum(0)",
+        "dict.pairs=[('empty', 0.5)]: value differs",
     ),
 )
 
@@ -3802,6 +3858,66 @@ RIGHT = (
         """
         none = torch.full((), rows.shape[0] == 0)
         y = torch.where(none, x.new_full((4,), self.fill), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "constant_of_caller",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), empty), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "looked_up_in_registry",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), SETTINGS.lookup("empty")), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "hidden_in_a_set",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), slot.now()), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "of_the_context",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), EMPTY.get()), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "of_the_environment",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), float(os.environ.get("EMPTY_ROWS_ARE", "0"))), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "found_among_pairs",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), self.default("empty")), rows.sum(0))
         """,
     ),
 )

@@ -1,0 +1,164 @@
+"""The same inputs of a program that reads something else than it did: a setting, whatever holds it, one at a time."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from ddelint.trace.entry import Entry
+from ddelint.verify.calls import module_of
+from ddelint.verify.enumerations import said
+from ddelint.verify.families import texts_beside
+from ddelint.verify.flags import FLAG
+from ddelint.verify.members import extremes_of, other_number
+from ddelint.verify.other_settings import Change, other_values, with_both
+from ddelint.verify.ownership import is_users
+from ddelint.verify.reading_code import read_by
+from ddelint.verify.reads import GIVEN, Read, Readings, Seen, settled
+from ddelint.verify.recording import Recorder
+from ddelint.verify.running import Patience, run_sample
+from ddelint.verify.samples import Sample
+
+_MOST, _MOST_OF_A_KIND, _MOST_BEHIND, _MOST_EXTREME, _MOST_TEXTS, _MOST_FILES = 16, 6, 2, 4, 3, 8
+_NOTED = 8
+"""Inputs on which is noted what is read."""
+
+
+@dataclass(frozen=True)
+class Readable:
+    """What of a program's text can be read otherwise."""
+
+    filenames: tuple[str, ...]
+    recorder: Recorder
+
+    def by(self, readings: Readings) -> AbstractContextManager[None]:
+        """Within, what the program reads goes through `readings`."""
+        return read_by(readings, self.filenames, self.recorder.trees, self.recorder.tested)
+
+    def names(self) -> frozenset[str]:
+        """The attributes that the files of decisions say."""
+        inside = itertools.chain(*map(ast.walk, self.recorder.trees.values()))
+        return frozenset(node.attr for node in inside if isinstance(node, ast.Attribute))
+
+
+def readable(program: Any, recorder: Recorder) -> Readable:
+    """The files of decisions, and those of the user's that the classes of a program's modules are written in."""
+    owner = module_of(program)
+    modules = owner.modules() if owner is not None else ()
+    written = (_file_of(type(module)) for module in modules)
+    files = itertools.chain(recorder.trees, (name for name in written if name and is_users(name)))
+    return Readable(tuple(dict.fromkeys(files))[:_MOST_FILES], recorder)
+
+
+def _file_of(kind: type) -> str:
+    code = getattr(getattr(kind, "forward", None), "__code__", None)
+    return code.co_filename if code is not None else ""
+
+
+def noted(
+    original: Entry, samples: Sequence[Sample], text: Readable, patience: Patience | None
+) -> list[tuple[Read, Seen]]:
+    """What the original reads on these inputs that is one and the same throughout, and so no data."""
+    runs: list[Readings] = []
+    for sample in samples[:_NOTED]:
+        readings = Readings()
+        run_sample(original, _around(sample, partial(_noting, text, readings)), twice=True, patience=patience)
+        if len(readings.calls) > 1:
+            runs.append(readings)
+    return settled(runs)
+
+
+@contextmanager
+def _noting(text: Readable, readings: Readings) -> Iterator[None]:
+    readings.calls.append({})
+    with text.by(readings):
+        yield
+
+
+def other_readings(
+    found: Sequence[tuple[Read, Seen]], text: Readable, texts: Mapping[str, Sequence[str | int]]
+) -> Iterator[partial[Sample]]:
+    """Changes of an input set: something that is read becomes another value, one at a time.
+
+    `texts`: by name, texts and codes that it is compared with.
+    """
+    counts: Counter[type] = Counter()
+    for read, seen in found:
+        for other in _others(read, seen, texts):
+            if counts.total() < _MOST and counts[type(other)] < _MOST_OF_A_KIND:
+                counts[type(other)] += 1
+                yield partial(_with_reading, text, read, seen.value, other)
+
+
+def readings_behind(
+    change: Change,
+    original: Entry,
+    samples: Sequence[Sample],
+    found: Sequence[tuple[Read, Seen]],
+    text: Readable,
+    texts: Mapping[str, Sequence[str | int]],
+    patience: Patience,
+) -> Iterator[Change]:
+    """A change, and with it another value of what is only read under it: `fills=True` shows what `fill` is for."""
+    known = {read for read, _ in found}
+    behind = [
+        (read, seen) for read, seen in noted(original, list(map(change, samples)), text, patience) if read not in known
+    ]
+    for other in itertools.islice(other_readings(behind, text, texts), _MOST_BEHIND):
+        yield partial(with_both, change, other)
+
+
+def extreme_readings(
+    found: Sequence[tuple[Read, Seen]], text: Readable, beyond: Sequence[int] = ()
+) -> Iterator[partial[Sample]]:
+    """The same of numbers at their extremes: floats infinite, zero, negative and NaN, integers that a test rests on, or
+    that are one, zero, one more and negative; of the first few that are any, one of each after the other."""
+    numbers = [
+        [partial(_with_reading, text, read, seen.value, other) for other in extremes_of(seen.value, beyond)]
+        for read, seen in found
+        if not seen.rank or type(seen.value) is not int or seen.value == 1
+    ]
+    for one_of_each in itertools.zip_longest(*[changes for changes in numbers if changes][:_MOST_EXTREME]):
+        yield from (change for change in one_of_each if change is not None)
+
+
+def _others(read: Read, seen: Seen, texts: Mapping[str, Sequence[str | int]]) -> Sequence[object]:
+    value = seen.value
+    named = itertools.chain(*(known for name, known in texts.items() if name.rpartition(".")[2] == read.name))
+    compared = [one for one in dict.fromkeys(named) if type(one) is type(value) and one != value][:_MOST_TEXTS]
+    if type(value) is str:
+        return compared or _other_numbers(value) or texts_beside(value)
+    if isinstance(value, (list, tuple)) and read.holder.startswith(GIVEN):
+        return ()
+    return [*other_values(value, is_tested=not seen.rank), *compared]
+
+
+def _other_numbers(text: str) -> Sequence[str]:
+    """Of a text that says a number one that says another."""
+    with suppress(ValueError):
+        other = other_number(int(text)) if text.isdecimal() else other_number(float(text))
+        return (str(other),) if str(other) != text else ()
+    return ()
+
+
+def _with_reading(text: Readable, read: Read, value: object, other: object, sample: Sample) -> Sample:
+    readings = Readings(changes={read: (value, other)})
+    label = f"{sample.label}, {read}={said(other)}"
+    return replace(_around(sample, partial(text.by, readings)), label=label, declared=False, mode=FLAG)
+
+
+def _around(sample: Sample, inner: Callable[[], AbstractContextManager[None]]) -> Sample:
+    @contextmanager
+    def around() -> Iterator[None]:
+        with ExitStack() as stack:
+            stack.enter_context(sample.around())
+            stack.enter_context(inner())
+            yield
+
+    return replace(sample, around=around)

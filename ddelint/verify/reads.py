@@ -1,0 +1,201 @@
+"""What the text of a program reads that is no tensor, whatever holds it.
+
+Settings stand in modules, dictionaries, named tuples, properties, descriptors, registries, closures and defaults, and
+callers pass them on. A list of holders is never whole; but whatever holds a setting, the text reads it somewhere. There
+the reading itself gives another value, in the original and in the rewritten program alike: what is read is known by the
+kind of its holder and its name, not by its place in the text.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from ddelint.verify.enumerations import as_there
+from ddelint.verify.members import of_numpy
+from ddelint.verify.ownership import is_users
+
+READ = "__ddelint_read__"
+"""The name among the builtins that instrumented text reads by."""
+GLOBAL, ARGUMENT, GIVEN, BOUND = "global", "argument of ", "what is given by ", "bound in "
+"""Holders that are no objects."""
+_PLAIN = (bool, int, float, str)
+_OF_TORCH = (torch.Tensor, torch.Size, torch.dtype, torch.device, torch.finfo, torch.iinfo, torch.nn.ParameterList)
+_LIBRARIES = ("torch", "math", "numpy")
+_KEPT = frozenset({"training"})
+"""What is varied as a mode."""
+_LONGEST = 16
+"""Elements of a list that are varied one by one; a longer one is data."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """What is read: of which kind of holder, under which name."""
+
+    holder: str
+    """A class (`Config`, `dict`), or `global`, `argument of pooled`, `what is given by fill`, `bound in pooled`."""
+    name: str
+
+    def __str__(self) -> str:
+        if self.holder.startswith(ARGUMENT):
+            return f"{self.holder.removeprefix(ARGUMENT)}({self.name})"
+        if self.holder.startswith(GIVEN):
+            return f"{self.holder.removeprefix(GIVEN)}()"
+        if self.holder == GLOBAL:
+            return f"global {self.name}"
+        return f"{self.holder}.{self.name}"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One value that was read."""
+
+    value: object
+    rank: int
+    """0 where a decision's test reads it, 1 where its function does, else 2."""
+
+
+@dataclass
+class Readings:
+    """What instrumented text reads while this stands among the builtins, and what it is given instead."""
+
+    changes: Mapping[Read, tuple[object, object]] = field(default_factory=dict)
+    """What is read → (its value, the other one)."""
+    calls: list[dict[tuple[Read, int], list[Seen]]] = field(default_factory=list)
+    """For each call of the program: (what was read, `id` of its holder) → the values, each once, in the order of time.
+    Nothing is noted where there is none."""
+    _holders: list[object] = field(default_factory=list)
+    """They are kept, so that no other is known by the `id` of one."""
+
+    def attribute(self, rank: int, owner: Any, name: str, *default: Any) -> Any:
+        """`owner.name`, or `getattr(owner, name, default)`."""
+        value = getattr(owner, name, *default)
+        if isinstance(value, functools.partial):
+            return self._bound(value, rank)
+        if isinstance(owner, _OF_TORCH) or name in _KEPT or not may_vary(value):
+            return value
+        if isinstance(owner, ModuleType):
+            is_own = is_users(getattr(owner, "__file__", None) or "<")
+            return self._given(Read(GLOBAL, name), owner, value, rank) if is_own else value
+        kind = owner if isinstance(owner, type) else type(owner)
+        if kind.__module__.partition(".")[0] in _LIBRARIES:
+            return value
+        return self._given(Read(kind.__qualname__, name), owner, value, rank)
+
+    def item(self, rank: int, owner: Any, key: Any) -> Any:
+        """`owner[key]`."""
+        value = owner[key]
+        if isinstance(owner, _OF_TORCH) or not may_vary(value):
+            return value
+        return self._given(_item_of(owner, key), owner, value, rank)
+
+    def get(self, rank: int, owner: Any, *args: Any, **kwargs: Any) -> Any:
+        """`owner.get(…)`."""
+        value = owner.get(*args, **kwargs)
+        if isinstance(owner, (*_OF_TORCH, ModuleType)) or not may_vary(value):
+            return value
+        return self._given(_item_of(owner, args[0] if args else "get"), owner, value, rank)
+
+    def name(self, rank: int, holder: str, name: str, value: Any) -> Any:
+        """A global, a name of a function around, an argument; a constant that a function gives."""
+        return self._given(Read(holder, name), None, value, rank) if may_vary(value) else value
+
+    def _bound(self, function: functools.partial[Any], rank: int) -> functools.partial[Any]:
+        """A function with what is bound in it by name as it is read."""
+        where = BOUND + getattr(function.func, "__name__", type(function.func).__name__)
+        bound = {name: self.name(rank, where, name, value) for name, value in function.keywords.items()}
+        if all(bound[name] is value for name, value in function.keywords.items()):
+            return function
+        return functools.partial(function.func, *function.args, **bound)
+
+    def _given(self, read: Read, owner: object, value: Any, rank: int) -> Any:
+        if self.calls:
+            known = self.calls[-1].setdefault((read, id(owner)), [])
+            self._holders.append(owner)
+            if not any(is_same(value, one.value) for one in known):
+                known.append(Seen(value, rank))
+        change = self.changes.get(read)
+        return as_there(change[1], value) if change is not None and is_same(value, change[0]) else value
+
+
+@contextlib.contextmanager
+def in_effect(readings: Readings) -> Iterator[None]:
+    """Within, instrumented text reads by `readings`, and what these leave by those that are in effect already."""
+    before = getattr(builtins, READ, None)
+    if before is not None:
+        readings = replace(
+            readings, changes={**before.changes, **readings.changes}, calls=readings.calls or before.calls
+        )
+    setattr(builtins, READ, readings)
+    try:
+        yield
+    finally:
+        if before is None:
+            delattr(builtins, READ)
+        else:
+            setattr(builtins, READ, before)
+
+
+def settled(runs: Sequence[Readings]) -> list[tuple[Read, Seen]]:
+    """What was read, and its value: each that is one and the same in all calls of all runs that read it, of a holder
+    that outlasts a call. Any other is a result, or state. What tests read comes first, then what their functions do.
+
+    Each of `runs` is of one instance that was called at least twice.
+    """
+    found = [_kept_of(run) for run in runs]
+    kept: dict[tuple[Read, str], Seen] = {}
+    for one in found:
+        for key, seen in one.items():
+            kept[key] = min((seen, kept.get(key, seen)), key=lambda each: each.rank)
+    read_in = [{read for call in run.calls for read, _ in call} for run in runs]
+    everywhere = {
+        key: seen
+        for key, seen in kept.items()
+        if all(key in one for one, names in zip(found, read_in) if key[0] in names)
+    }
+    return sorted(((read, seen) for (read, _), seen in everywhere.items()), key=_order)
+
+
+def _order(found: tuple[Read, Seen]) -> tuple[int, bool]:
+    """What holds others comes after them, and so does what a function gives: it is mostly read elsewhere, too."""
+    read, seen = found
+    return seen.rank, isinstance(seen.value, (list, tuple, dict)) or read.holder.startswith(GIVEN)
+
+
+def _kept_of(run: Readings) -> dict[tuple[Read, str], Seen]:
+    """(What is read, how its value is written) → the value, lowest rank."""
+    kept: dict[tuple[Read, str], Seen] = {}
+    first, *later = run.calls or [{}]
+    for place, values in first.items():
+        others = [call.get(place, []) for call in later]
+        is_one = len(values) == 1 and all(
+            len(other) == 1 and is_same(other[0].value, values[0].value) for other in others
+        )
+        if later and is_one:
+            key = (place[0], repr(values[0].value))
+            kept[key] = min((values[0], kept.get(key, values[0])), key=lambda seen: seen.rank)
+    return kept
+
+
+def may_vary(value: Any) -> bool:
+    """Whether it is a number, a text, a member of an enumeration, or a short list or dictionary."""
+    if isinstance(value, (list, tuple, dict)):
+        return type(value).__module__ == "builtins" and 0 < len(value) <= _LONGEST
+    return type(value) in _PLAIN or isinstance(value, Enum) or of_numpy(value) is not None
+
+
+def is_same(one: object, other: object) -> bool:
+    """Whether two values are written alike and of types that are named alike: a class may have been loaded anew."""
+    return type(one).__qualname__ == type(other).__qualname__ and repr(one) == repr(other)
+
+
+def _item_of(owner: Any, key: Any) -> Read:
+    return Read(type(owner).__qualname__, key.name if isinstance(key, Enum) else str(key))
