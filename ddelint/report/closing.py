@@ -83,6 +83,10 @@ def _left(report: Report, unsafe_fixes: bool, command: str, arguments: str) -> I
 
 _UNSAFE = ("has an unsafe fix", "have an unsafe fix")
 _NOT_WRITTEN = ("could not be written", "could not be written")
+_ONLY_BY_READING = (
+    "is in code that no entry ran: --static --fix writes its fix",
+    "are in code that no entry ran: --static --fix writes their fixes",
+)
 _BY_HAND = ("is to be fixed by hand, as shown", "are to be fixed by hand, as shown")
 _REFUSED = (
     "has no fix: each rewrite that was tried was refused (-v says why)",
@@ -105,7 +109,9 @@ def _why_left(finding: Diagnostic, report: Report, unsafe_fixes: bool) -> tuple[
     if fix is not None and fix.applicability is Applicability.DISPLAY:
         return _BY_HAND
     if fix is not None:
-        return _UNSAFE if fix.applicability is Applicability.UNSAFE and not unsafe_fixes else _NOT_WRITTEN
+        if fix.applicability is Applicability.UNSAFE and not unsafe_fixes:
+            return _UNSAFE
+        return _ONLY_BY_READING if report.entries and "trace" not in finding.origin else _NOT_WRITTEN
     if finding.refused:
         return _REFUSED
     if finding.code == "DDE001":

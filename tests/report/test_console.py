@@ -278,6 +278,9 @@ def test_what_is_left_is_left_for_a_reason_and_no_call_is_named_that_would_leave
     )
     assert after(read).splitlines()[-1] == "  1 was read, not run: with an entry, rewrites are tried"
     assert after(read, entries=("model.py:Model",)).splitlines()[-1] == "  1 is in code that no entry ran"
+    assert after(replace(emptiness, origin=("static",)), entries=("model.py:Model",)).splitlines()[-1] == (
+        "  1 is in code that no entry ran: --static --fix writes its fix"
+    )
     failed = replace(read, code="DDE002", origin=("trace",))
     assert after(read, failed).splitlines()[-2:] == [
         "  1 is an entry that failed",
