@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import NoneType
@@ -24,6 +25,8 @@ def is_number(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
             return isinstance(value, (int, float, NoneType))
         case ast.Attribute(attr="ndim") | ast.Subscript(value=ast.Attribute(attr="shape")):
             return True
+        case ast.Subscript(value=held) if depth < _DEEPEST:
+            return are_numbers(source, members_of(source, held, depth), depth)
         case ast.Call(func=ast.Attribute(attr=name), args=arguments) if name in knowledge().numbers:
             return name not in _SIZES or bool(arguments)
         case ast.Call(func=ast.Name(id="len" | "int" | "float" | "round")):
@@ -72,18 +75,10 @@ def _is_number_for(source: SourceFile, value: ast.AST, name: str, depth: int) ->
 
 def _turns_give_numbers(source: SourceFile, target: ast.expr, iterated: ast.expr, name: str, depth: int) -> bool:
     """Whether a loop over something plainly gives a number to a name in its target: a range, what `enumerate` counts,
-    the members of a list that is written down, side by side with others in a `zip` too."""
+    the members of a collection that is written down, side by side with others in a `zip` too."""
     match target, iterated:
         case _, ast.Call(func=ast.Name(id="reversed" | "sorted" | "list" | "tuple"), args=[inner, *_]):
             return _turns_give_numbers(source, target, inner, name, depth)
-        case _, ast.Name(id=held) if depth < _DEEPEST:
-            values = list(values_of(source, iterated, held))
-            parts = [value for value in values if isinstance(value, ast.expr)]
-            return (
-                bool(parts)
-                and len(parts) == len(values)
-                and all(_turns_give_numbers(source, target, part, name, depth + 1) for part in parts)
-            )
         case ast.Name(id=found), ast.Call(func=ast.Name(id="range") | ast.Attribute(attr="tolist")):
             return found == name
         case ast.Tuple(elts=[first, second]), ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
@@ -91,23 +86,59 @@ def _turns_give_numbers(source: SourceFile, target: ast.expr, iterated: ast.expr
             return counted or _turns_give_numbers(source, second, inner, name, depth)
         case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=beside):
             return any(_turns_give_numbers(source, *pair, name, depth) for pair in zip(targets, beside))
-        case ast.Name(id=found), ast.Tuple(elts=[_, *_] as members) | ast.List(elts=[_, *_] as members):
-            return found == name and all(is_number(source, member, depth) for member in members)
-        case ast.Tuple(elts=targets), ast.Tuple(elts=[_, *_] as members) | ast.List(elts=[_, *_] as members):
+        case ast.Tuple(elts=[_, second]), ast.Call(func=ast.Attribute(value=held, attr="items")):
+            return _turns_give_numbers(source, second, held, name, depth)
+        case _, ast.Call(func=ast.Attribute(value=held, attr="values")):
+            return _turns_give_numbers(source, target, held, name, depth)
+        case ast.Name(id=found), _:
+            return found == name and are_numbers(source, members_of(source, iterated, depth), depth)
+        case ast.Tuple(elts=targets), _:
             places = [place for place, each in enumerate(targets) if isinstance(each, ast.Name) and each.id == name]
-            return bool(places) and all(
-                isinstance(member, ast.Tuple)
-                and len(member.elts) == len(targets)
-                and is_number(source, member.elts[places[0]], depth)
-                for member in members
-            )
+            rows = members_of(source, iterated, depth)
+            long = [row for row in rows if isinstance(row, ast.Tuple) and len(row.elts) == len(targets)]
+            inside = [row.elts[place] for row in long for place in places]
+            return len(long) == len(rows) and are_numbers(source, inside, depth)
     return False
+
+
+def are_numbers(source: SourceFile, nodes: Sequence[ast.AST], depth: int = 0) -> bool:
+    """Whether there are some expressions, and each is plainly a number."""
+    return bool(nodes) and all(is_number(source, node, depth + 1) for node in nodes)
+
+
+def members_of(source: SourceFile, node: ast.AST, depth: int = 0) -> list[ast.expr]:
+    """What is written down as a list, a tuple, a set or the values of a dictionary, also by a name of the function or
+    the file, or as an attribute of `self`; empty where that is not all."""
+    found: list[ast.AST] = []
+    match node:
+        case ast.List(elts=members) | ast.Tuple(elts=members) | ast.Set(elts=members):
+            return members
+        case ast.Dict(values=members):
+            return members
+        case ast.Name(id=name) if depth < _DEEPEST:
+            found = list(values_of(source, node, name)) or list(_on_its_own_level(source.tree, name))
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if depth < _DEEPEST:
+            found = list(kept_under(source, node, name))
+    inside = [members_of(source, value, depth + 1) for value in found]
+    return list(itertools.chain(*inside)) if all(inside) else []
+
+
+def _on_its_own_level(scope: ast.AST, name: str) -> Iterator[ast.AST]:
+    """What the statements of a file, or of a class, put under a name, those inside of them left aside."""
+    for statement in getattr(scope, "body", ()):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
+                yield value
+            case ast.AnnAssign(target=ast.Name(id=found), value=ast.expr() as value) if found == name:
+                yield value
 
 
 def kept_under(source: SourceFile, node: ast.AST, name: str) -> Iterator[ast.AST]:
     """What the class around `node` puts under an attribute of `self`."""
     owner = next((parent for parent in source.ancestors(node) if isinstance(parent, ast.ClassDef)), None)
-    return iter(_attributes(owner).get(name, ()) if owner is not None else ())
+    if owner is not None:
+        yield from _attributes(owner).get(name, ())
+        yield from _on_its_own_level(owner, name)
 
 
 @lru_cache(maxsize=64)

@@ -121,7 +121,9 @@ def test_a_method_is_known_by_its_class_unless_a_call_plainly_gives_a_number(
 
 
 COUNTED = """
+LEVELS = {"dusk": 0.1, "noon": 0.9}; MIXED = {"dusk": 0.1, "noon": x}
 class Pool:
+    CUTS: tuple = (1, 2)
     def at_most(self, n, most):
         if n > most:
             return most
@@ -152,6 +154,14 @@ class Pool:
         ("part, weight in zip(self.parts, range(4))", "weight", True),
         ("part, weight in zip(self.parts, range(4))", "part", False),
         ("nth, (part, weight) in enumerate(zip(self.parts, reversed([1, 2])))", "weight", True),
+        ("name, part in LEVELS.items()", "part", True),
+        ("name, part in LEVELS.items()", "name", False),
+        ("part in sorted(LEVELS.values())", "part", True),
+        ("part in self.CUTS", "part", True),
+        ("name, part in MIXED.items()", "part", False),
+        ("part in LEVELS", "LEVELS[part]", True),
+        ("part in MIXED", "MIXED[part]", False),
+        ("part in self.parts", "part[0]", False),
         ("part in self.parts", "self.longest()", True),
         ("part in self.parts", "self.mean()", False),
         ("part in self.parts", "max(part.shape[0], 1)", True),
@@ -164,7 +174,7 @@ def test_what_a_loop_counts_or_goes_through_is_a_number_too(
 ) -> None:
     text = COUNTED.replace("LOOP", loop).replace("GIVEN", given)
     found = callers(project, ("FILE::Pool.at_most", "FILE::Pool.forward"), text)
-    assert (found == "`at_most` is called at line 16, perhaps with what is no tensor") is is_number
+    assert (found == "`at_most` is called at line 18, perhaps with what is no tensor") is is_number
     assert bool(found) is is_number
 
 
