@@ -9,7 +9,7 @@ from typing import Any
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.branch_functions import own_statements
 from ddelint.rewrite.reading.kinds import Kinds
-from ddelint.rewrite.reading.names import asks_compiling, names_read, places_of_stores
+from ddelint.rewrite.reading.names import asks_compiling, names_read, places_of_stores, position
 from ddelint.rewrite.writing.rewrites import Rewrite, Statements
 
 
@@ -26,13 +26,13 @@ def appended_one_by_one(context: Context) -> Iterator[tuple[Rewrite, str]]:
     changes: dict[ast.AST, Any] = {}
     for statement in own_statements(whole):
         added = _added(statement)
-        if added is not None and _is_list(context, added[0]):
+        if added is not None and _is_list(context, added[0], whole):
             changes[statement] = _appends(context, *added)
     if changes:
         yield Rewrite("", changes), ast.unparse(site.decision)
 
 
-def _added(statement: ast.stmt) -> tuple[ast.expr, list[ast.expr]] | None:
+def _added(statement: ast.stmt) -> tuple[ast.Name, list[ast.expr]] | None:
     """The list that a statement makes longer, and by which elements; None where that is said otherwise."""
     match statement:
         case ast.AugAssign(target=ast.Name() as rows, op=ast.Add(), value=ast.List(elts=[_, *_] as elements)):
@@ -53,21 +53,26 @@ def _added(statement: ast.stmt) -> tuple[ast.expr, list[ast.expr]] | None:
     return rows, elements
 
 
-def _is_list(context: Context, rows: ast.expr) -> bool:
-    """Whether a name holds a list: a run saw one, or nothing but lists is assigned to it."""
+def _is_list(context: Context, rows: ast.Name, whole: ast.stmt) -> bool:
+    """Whether a name holds a list where `whole` makes it longer: a run saw one, or a list was given to it last.
+
+    Behind that it may be bound to something else, as a tensor that is made of it.
+    """
     fact = Kinds(context).fact(rows)
-    if fact is not None:
-        return fact.kind == "list"
-    function = context.site.function
-    if function is None or not isinstance(rows, ast.Name):
+    if fact is not None and fact.kind == "list":
+        return True
+    function, source = context.site.function, context.site.source
+    if function is None:
         return False
-    given = [context.site.source.parents.get(place) for place in places_of_stores(function, rows.id)]
-    values = [node.value for node in given if isinstance(node, (ast.Assign, ast.AnnAssign))]
-    growing = sum(isinstance(node, ast.AugAssign) for node in given)
-    return bool(values) and len(values) + growing == len(given) and all(map(_makes_a_list, values))
+    inside = {*ast.walk(whole)}
+    given = [(place, source.parents.get(place)) for place in places_of_stores(function, rows.id)]
+    given = [(place, node) for place, node in given if not isinstance(node, ast.AugAssign)]
+    before = sorted((one for one in given if position(one[0]) < position(whole)), key=lambda one: position(one[0]))
+    reaching = [*before[-1:], *(one for one in given if one[0] in inside)]
+    return bool(before) and all(_makes_a_list(getattr(node, "value", None)) for _, node in reaching)
 
 
-def _makes_a_list(value: ast.expr | None) -> bool:
+def _makes_a_list(value: object) -> bool:
     match value:
         case ast.List() | ast.ListComp() | ast.Call(func=ast.Name(id="list")):
             return True

@@ -35,6 +35,12 @@ def said(lines: str, asking: str = "total > 3") -> list[str]:
             "return rows",
         ),
         (
+            "rows = x\nrows = []\nfor row in x:\n    if total > 3:\n        rows += [row]\nrows = sum(rows)\n"
+            "return rows",
+            "rows = x\nrows = []\nfor row in x:\n    if total > 3:\n        rows.append(row)\nrows = sum(rows)\n"
+            "return rows",
+        ),
+        (
             "if total > 3:\n    given += [x]\nreturn given",
             "if total > 3:\n    given.append(x)\nreturn given",
         ),
@@ -53,6 +59,9 @@ def test_what_is_added_is_appended_one_by_one(lines: str, expected: str) -> None
     [
         "if total > 3:\n    array += [1]\nreturn array",  # NumPy adds to each element
         "rows = given if total > 9 else array\nif total > 3:\n    rows += [x]\nreturn rows",
+        "rows = []\nrows = array\nif total > 3:\n    rows += [x]\nreturn rows",
+        "rows = []\nfor row in x:\n    if total > 3:\n        rows += [row]\n    rows = array\nreturn rows",
+        "if total > 3:\n    rows += [x]\nrows = []\nreturn rows",
         "rows = ()\nif total > 3:\n    rows += (x,)\nreturn rows",
         "rows = []\nif total > 3:\n    rows += [*given]\nreturn rows",
         "rows = [x]\nif total > 3:\n    rows += [x, rows[-1]]\nreturn rows",
