@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import copy
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -123,7 +124,9 @@ class Readings:
             if not any(is_same(value, one.value) for one in known):
                 known.append(Seen(value, rank))
         change = self.changes.get(read)
-        return as_there(change[1], value) if change is not None and is_same(value, change[0]) else value
+        if change is None or not is_same(value, change[0]):
+            return value
+        return copy.deepcopy(as_there(change[1], value))  # what is read may be written to
 
 
 @contextlib.contextmanager

@@ -239,3 +239,12 @@ def test_each_is_read_otherwise_in_turn_and_is_as_it_was_afterwards() -> None:
     assert given[f"dict.level={np.float32(1)!r}"] == plain / 2
     assert given["dict.flag=False"] == 1
     assert float(model(*sample.make()[0])[0]) == plain
+
+
+def test_what_is_written_to_is_another_one_each_time() -> None:
+    readings = Readings(changes={Read("global", "TABLE"): ([1.0], [0.5])})
+    with in_effect(readings):
+        names = loaded("TABLE = [1.0]\ndef f():\n    table = TABLE\n    table.append(2.0)\n    return table", readings)
+        assert names["f"]() == [0.5, 2.0]
+        assert names["f"]() == [0.5, 2.0]
+    assert names["TABLE"] == [1.0]
