@@ -944,6 +944,7 @@ SKEWS = {
     "a number or one that is read": "0.0 if t.sum() > 4 else x.sum().item()",
     "one that is read or a number": "x.mean().item() if t.sum() > 4 else 1.5",
     "a number or arithmetic of numbers": "0.0 if t.sum() > 4 else x.sum().item() / 3",
+    "a number or an angle": "0.0 if t.sum() > 4 else torch.atan2(x.sum(), x.max()).item()",
     "one that is read or another": "float(x.max()) if t.sum() > 4 else float(x.min())",
 }
 

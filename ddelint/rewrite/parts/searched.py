@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
-from ddelint.rewrite.reading.kinds import Kinds
+from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import names_read
 from ddelint.rewrite.writing.rewrites import Expr, Part
 
@@ -20,6 +20,8 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "{} == {}",
     ast.NotEq: "{} != {}",
 }
+_LENGTHS = ("len({})", "{}.shape[0]", "{}.size(0)", "{}.numel()")
+_TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE}
 
 
 class NotSearched(Exception):
@@ -36,6 +38,40 @@ class Search:
     """Where it ends at the latest: the first number at which nothing is looked at; backwards a literal one."""
     asked: Sequence[ast.expr]
     """What must hold at a place for the loop to go past it."""
+
+
+def bound_of(context: Context, test: ast.expr, part: ast.expr, index: str) -> Expr | int | None:
+    """The bound that a part of the test says of the index: `i < n`, `n > i`, `i <= n`; a number for `i > 0`."""
+    match part:
+        case ast.Compare(left=ast.Name(id=name), ops=[operator], comparators=[bound]) if name == index:
+            relation = type(operator)
+        case ast.Compare(left=bound, ops=[operator], comparators=[ast.Name(id=name)]) if name == index:
+            relation = _TURNED.get(type(operator), type(operator))
+        case _:
+            return None
+    if index in names_read(bound) or Kinds(context).of(bound) is Kind.TENSOR:
+        return None
+    write, number = context.write, integer(bound)
+    if relation in (ast.Gt, ast.GtE):
+        return number if number is None or relation is ast.Gt else number - 1
+    if relation is ast.LtE:
+        return write.expr("torch.sym_max({} + 1, 0)", bound)
+    if relation is not ast.Lt:
+        return None
+    return write.expr("torch.sym_max({}, 0)" if _may_be_negative(test, bound, index) else "{}", bound)
+
+
+def _may_be_negative(test: ast.expr, bound: ast.expr, index: str) -> bool:
+    """Whether a slice that ends there might count from the end: not for one less than the length of what is read."""
+    match bound:
+        case ast.BinOp(left=length, op=ast.Sub(), right=ast.Constant(value=1)):
+            read = {ast.unparse(n.value) for n in ast.walk(test) if isinstance(n, ast.Subscript) and _is_at(n, index)}
+            return any(ast.unparse(length) not in {form.format(text) for form in _LENGTHS} for text in read)
+    return isinstance(bound, (ast.BinOp, ast.UnaryOp, ast.Name, ast.Attribute))
+
+
+def _is_at(node: ast.Subscript, index: str) -> bool:
+    return index in names_read(node.slice)
 
 
 def asked_along(context: Context, search: Search, node: ast.expr) -> Expr:

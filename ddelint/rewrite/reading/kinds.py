@@ -221,7 +221,10 @@ class Kinds:
         if name in table.accumulating:
             return "int64" if is_integer(inner) else inner if inner in _WIDE else ""
         if name in table.of_floats:
-            return inner if inner in _WIDE else ""
+            return inner if inner in _WIDE and not self._may_promote(node, inner, depth) else ""
+        if name in table.choosing and len(node.args) == 3:
+            given = {self.dtype(value, depth + 1) for value in node.args[1:] if self.of(value) is not Kind.NUMBER}
+            return given.pop() if len(given) == 1 and given <= _WIDE else ""
         if name in table.dtypes and not node.args and isinstance(node.func, ast.Attribute):
             return table.dtypes[name]
         if name in table.viewing and len(node.args) == 1 and not self._is_shape(node.args[0]):

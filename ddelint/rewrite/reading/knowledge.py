@@ -106,6 +106,7 @@ class Knowledge:
     weighing: Mapping[str, str]
     accumulating: frozenset[str]
     of_floats: frozenset[str]
+    choosing: frozenset[str]
     same_dtype: frozenset[str]
     promoting: frozenset[str]
     viewing: frozenset[str]
