@@ -27,7 +27,7 @@ from ddelint.rewrite.reading.around import behind_known, is_unconditional
 from ddelint.rewrite.reading.bindings import moved_row
 from ddelint.rewrite.reading.kinds import Kind, Kinds, is_float_question
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import asks_compiling, enclosing_block, is_pure, position
+from ddelint.rewrite.reading.names import asks_compiling, enclosing_block, is_pure, names_read, position
 from ddelint.rewrite.reading.polarity import general_path, general_side
 from ddelint.rewrite.writing.edits import minimal_edits
 from ddelint.rewrite.writing.rewrites import Rewrite, Statements, Writer
@@ -298,7 +298,8 @@ def _taking_nothing(context: Context) -> Iterator[tuple[Rewrite, str, bool, Mapp
 def _rows_for_each(context: Context) -> Iterator[tuple[Rewrite, str, bool]]:
     """`if i == n: …`, `x[i]` → the same, some row where `x` has none `i`; so for `if i < n: x[i] = v`.
 
-    With each whether the test keeps `i` in range: that it does where it compares with more than a constant.
+    With each whether the test keeps `i` in range: that it does where it compares with more than a constant, and not
+    where it reads all of these rows itself.
     """
     site, statement = context.site, context.site.statement
     test = site.decision
@@ -314,7 +315,19 @@ def _rows_for_each(context: Context) -> Iterator[tuple[Rewrite, str, bool]]:
     if changes:
         compared = [node for node in ast.walk(test) if isinstance(node, ast.Compare)]
         by_constant = all(isinstance(node.comparators[0], ast.Constant) for node in compared)
-        yield Rewrite("", dict(changes)), ast.unparse(test), not by_constant
+        yield Rewrite("", dict(changes)), ast.unparse(test), not (by_constant or _reads_the_same(test, changes))
+
+
+def _reads_the_same(test: ast.expr, rows: Mapping[ast.AST, Any]) -> bool:
+    """Whether a test reads all of these rows itself, and says nothing else of the numbers that it reads them by."""
+    read = [node for node in ast.walk(test) if isinstance(node, ast.Subscript)]
+    inside = {inner for node in read for inner in ast.walk(node.slice)}
+    said = {node.id for node in ast.walk(test) if isinstance(node, ast.Name) and node not in inside}
+    texts = {ast.unparse(node) for node in read}
+    return all(
+        isinstance(row, ast.Subscript) and ast.unparse(row) in texts and not names_read(row.slice) & said
+        for row in rows
+    )
 
 
 def _cut_alike(context: Context) -> Iterator[tuple[Rewrite, str]]:

@@ -61,6 +61,22 @@ def test_some_row_is_read_where_there_is_none(body: str, asking: str, expected: 
 
 
 @pytest.mark.parametrize(
+    ("test", "is_first"),
+    [
+        ("x[k].sum() == y[k].sum()", False),
+        ("x[k].sum() == last and y[k].sum() < last", False),
+        ("y[k].sum() == last", True),
+        ("k < last and x[k].sum() == y.sum()", True),
+        ("x[k].sum() == y[k + 1].sum() and n < k", True),
+    ],
+)
+def test_where_the_test_reads_the_same_rows_they_are_there(test: str, is_first: bool) -> None:
+    text = f"import torch\n\n\ndef fn(x, y, n, k, last):\n    if {test}:\n        y = y + x[k]\n    return y\n"
+    found = [one for one in respelled(context_of(text, test, TYPES)) if "index_select" in one.context.site.source.text]
+    assert [one.likelier for one in found if ast.unparse(one.context.site.node) == test] == [is_first]
+
+
+@pytest.mark.parametrize(
     ("body", "asking"),
     [
         ("if k == last:\n    return y[0]\nreturn x[n]", "k == last"),
