@@ -39,10 +39,9 @@ from ddelint.verify.modes import (
     sharing,
 )
 from ddelint.verify.named_numbers import at_named
-from ddelint.verify.other_readings import Readable, extreme_readings, noted, other_readings, readable, readings_behind
+from ddelint.verify.other_readings import Settings
 from ddelint.verify.other_settings import Change, other_buffers, pairs
 from ddelint.verify.partings import Parting, met, void
-from ddelint.verify.reads import Read, Seen
 from ddelint.verify.recording import Recorder
 from ddelint.verify.references import Reference, is_informative, patience_of
 from ddelint.verify.rewritten_meetings import meetings_of_rewritten
@@ -146,9 +145,7 @@ class Runs:
         """Where it is set, nothing is run any more but what is labelled so, and what that is made from."""
         self._has_gradients = True
         """Whether a backward pass goes through on all sides that were tried."""
-        self._readable = Readable((), recorder)
-        self._read: list[tuple[Read, Seen]] = []
-        """What the text reads that is one and the same on all inputs."""
+        self._settings: Settings | None = None
         self._unforced: dict[int, Left | None] = {}
         """What a run of a reference (by `id`) leaves with nothing forced."""
 
@@ -327,7 +324,7 @@ class Runs:
         if not chosen:
             return
         program = self._original.build()
-        self._note_readings(chosen, program)
+        self._settings = self._noted(chosen, program)
         flags: list[Change]
         makings = other_makings(program, self._original.build, self._recorder.classes, self._recorder.texts)
         flags = [
@@ -377,7 +374,7 @@ class Runs:
         beyond = beyond_the_narrow(sample)
         extremes = [
             *extreme_arguments(program, sample, beyond),
-            *extreme_readings(self._read, self._readable, beyond),
+            *(self._settings.extremes(beyond) if self._settings is not None else ()),
         ]
         self._change_while_time_lasts(extremes, chosen[:2], self.left_untried)
 
@@ -414,26 +411,25 @@ class Runs:
 
     def _flags(self, program: Any, sample: Sample) -> list[partial[Sample]]:
         """Other arguments; something else that is read; buffers in another order."""
-        return [
-            *other_flags(program, sample, self._recorder.texts),
-            *other_readings(self._read, self._readable, self._recorder.texts),
-            *other_buffers(program, self._readable.names()),
-        ]
+        flags = list(other_flags(program, sample, self._recorder.texts))
+        if self._settings is not None:
+            flags += [*self._settings.others(), *other_buffers(program, self._settings.names())]
+        return flags
 
-    def _note_readings(self, chosen: Sequence[Reference], program: Any) -> None:
+    def _noted(self, chosen: Sequence[Reference], program: Any) -> Settings:
         """What the text reads that is one and the same on these inputs, and on others."""
         others = (r for r in self.references if r.first.returned and not r.twin)
         samples = [r.sample for r in {id(r): r for r in (*chosen, *others)}.values()]
-        self._readable = readable(program, self._recorder)
-        self._read = noted(self._original, samples, self._readable, patience_of(self.references, self._options))
+        patience = patience_of(self.references, self._options)
+        settings = Settings(self._original, program, self._recorder, patience, self._is_over)
+        settings.note(samples)
+        return settings
 
     def _behind(self, flags: Sequence[partial[Sample]], samples: Sequence[Sample]) -> Iterator[Change]:
         """What is read only under another flag, text or member, changed with it."""
-        patience = patience_of(self.references, self._options)
         for flag in flags:
-            if isinstance(flag.args[-1], (bool, str, Enum)) and not self._is_over():
-                found = self._read, self._readable, self._recorder.texts
-                yield from readings_behind(flag, self._original, samples, *found, patience)
+            if self._settings is not None and isinstance(flag.args[-1], (bool, str, Enum)) and not self._is_over():
+                yield from self._settings.behind(flag, samples)
 
     def _forget_if_torn_apart(self, known: int) -> None:
         """Runs from `known` on say nothing where the original raises: sizes, or arguments, that go together. Nor where

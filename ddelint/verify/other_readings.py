@@ -7,7 +7,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,102 +30,96 @@ _NOTED = 8
 """Inputs on which is noted what is read."""
 
 
-@dataclass(frozen=True)
-class Readable:
-    """What of a program's text can be read otherwise."""
+class Settings:
+    """What the text of a program reads that is no data: it is one and the same on several inputs."""
 
-    filenames: tuple[str, ...]
-    recorder: Recorder
+    def __init__(
+        self, original: Entry, program: Any, recorder: Recorder, patience: Patience | None, is_over: Callable[[], bool]
+    ) -> None:
+        """`program`: one that `original` has built. `is_over`: whether no more than one run is begun."""
+        self._original = original
+        self._recorder = recorder
+        self._patience = patience
+        self._is_over = is_over
+        self._filenames = _files(program, recorder)
+        self._found: list[tuple[Read, Seen]] = []
 
-    def by(self, readings: Readings) -> AbstractContextManager[None]:
-        """Within, what the program reads goes through `readings`."""
-        return read_by(readings, self.filenames, self.recorder.trees, self.recorder.tested)
+    def note(self, samples: Sequence[Sample]) -> None:
+        """Note what the original reads on these inputs."""
+        self._found = self._noted(samples)
 
     def names(self) -> frozenset[str]:
         """The attributes that the files of decisions say."""
-        inside = itertools.chain(*map(ast.walk, self.recorder.trees.values()))
+        inside = itertools.chain(*map(ast.walk, self._recorder.trees.values()))
         return frozenset(node.attr for node in inside if isinstance(node, ast.Attribute))
 
+    def others(self) -> Iterator[partial[Sample]]:
+        """Changes of an input set: something that is read becomes another value, one at a time."""
+        return self._changes(self._found)
 
-def readable(program: Any, recorder: Recorder) -> Readable:
+    def behind(self, change: Change, samples: Sequence[Sample]) -> Iterator[Change]:
+        """A change, and with it another value of what is only read under it: `fills=True` shows what `fill` is for."""
+        known = {read for read, _ in self._found}
+        under = self._noted(list(map(change, samples)))
+        changes = self._changes([(read, seen) for read, seen in under if read not in known])
+        yield from (partial(with_both, change, other) for other in itertools.islice(changes, _MOST_BEHIND))
+
+    def extremes(self, beyond: Sequence[int] = ()) -> Iterator[partial[Sample]]:
+        """The same of numbers at their extremes: floats infinite, zero, negative and NaN, integers that a test rests
+        on, or that are one, zero, one more and negative; of the first few that are any, one of each after the other."""
+        numbers = [
+            [self._change(read, seen, other) for other in extremes_of(seen.value, beyond)]
+            for read, seen in self._found
+            if not seen.rank or type(seen.value) is not int or seen.value == 1
+        ]
+        for one_of_each in itertools.zip_longest(*[changes for changes in numbers if changes][:_MOST_EXTREME]):
+            yield from (change for change in one_of_each if change is not None)
+
+    def _noted(self, samples: Sequence[Sample]) -> list[tuple[Read, Seen]]:
+        runs: list[Readings] = []
+        for sample in samples[:_NOTED]:
+            if runs and self._is_over():
+                break
+            readings = Readings()
+            noting = _around(sample, partial(self._noting, readings))
+            run_sample(self._original, noting, twice=True, patience=self._patience)
+            if len(readings.calls) > 1:
+                runs.append(readings)
+        return settled(runs)
+
+    @contextmanager
+    def _noting(self, readings: Readings) -> Iterator[None]:
+        readings.calls.append({})
+        with self._by(readings):
+            yield
+
+    def _changes(self, found: Sequence[tuple[Read, Seen]]) -> Iterator[partial[Sample]]:
+        counts: Counter[type] = Counter()
+        for read, seen in found:
+            for other in _others(read, seen, self._recorder.texts):
+                if counts.total() < _MOST and counts[type(other)] < _MOST_OF_A_KIND:
+                    counts[type(other)] += 1
+                    yield self._change(read, seen, other)
+
+    def _change(self, read: Read, seen: Seen, other: object) -> partial[Sample]:
+        return partial(_with_reading, self._by, read, seen.value, other)
+
+    def _by(self, readings: Readings) -> AbstractContextManager[None]:
+        """Within, what the program reads goes through `readings`."""
+        return read_by(readings, self._filenames, self._recorder.trees, self._recorder.tested)
+
+
+def _files(program: Any, recorder: Recorder) -> list[str]:
     """The files of decisions, and those of the user's that the classes of a program's modules are written in."""
     owner = module_of(program)
-    modules = owner.modules() if owner is not None else ()
-    written = (_file_of(type(module)) for module in modules)
+    written = (_file_of(type(module)) for module in (owner.modules() if owner is not None else ()))
     files = itertools.chain(recorder.trees, (name for name in written if name and is_users(name)))
-    return Readable(tuple(dict.fromkeys(files))[:_MOST_FILES], recorder)
+    return list(dict.fromkeys(files))[:_MOST_FILES]
 
 
 def _file_of(kind: type) -> str:
     code = getattr(getattr(kind, "forward", None), "__code__", None)
     return code.co_filename if code is not None else ""
-
-
-def noted(
-    original: Entry, samples: Sequence[Sample], text: Readable, patience: Patience | None
-) -> list[tuple[Read, Seen]]:
-    """What the original reads on these inputs that is one and the same throughout, and so no data."""
-    runs: list[Readings] = []
-    for sample in samples[:_NOTED]:
-        readings = Readings()
-        run_sample(original, _around(sample, partial(_noting, text, readings)), twice=True, patience=patience)
-        if len(readings.calls) > 1:
-            runs.append(readings)
-    return settled(runs)
-
-
-@contextmanager
-def _noting(text: Readable, readings: Readings) -> Iterator[None]:
-    readings.calls.append({})
-    with text.by(readings):
-        yield
-
-
-def other_readings(
-    found: Sequence[tuple[Read, Seen]], text: Readable, texts: Mapping[str, Sequence[str | int]]
-) -> Iterator[partial[Sample]]:
-    """Changes of an input set: something that is read becomes another value, one at a time.
-
-    `texts`: by name, texts and codes that it is compared with.
-    """
-    counts: Counter[type] = Counter()
-    for read, seen in found:
-        for other in _others(read, seen, texts):
-            if counts.total() < _MOST and counts[type(other)] < _MOST_OF_A_KIND:
-                counts[type(other)] += 1
-                yield partial(_with_reading, text, read, seen.value, other)
-
-
-def readings_behind(
-    change: Change,
-    original: Entry,
-    samples: Sequence[Sample],
-    found: Sequence[tuple[Read, Seen]],
-    text: Readable,
-    texts: Mapping[str, Sequence[str | int]],
-    patience: Patience,
-) -> Iterator[Change]:
-    """A change, and with it another value of what is only read under it: `fills=True` shows what `fill` is for."""
-    known = {read for read, _ in found}
-    behind = [
-        (read, seen) for read, seen in noted(original, list(map(change, samples)), text, patience) if read not in known
-    ]
-    for other in itertools.islice(other_readings(behind, text, texts), _MOST_BEHIND):
-        yield partial(with_both, change, other)
-
-
-def extreme_readings(
-    found: Sequence[tuple[Read, Seen]], text: Readable, beyond: Sequence[int] = ()
-) -> Iterator[partial[Sample]]:
-    """The same of numbers at their extremes: floats infinite, zero, negative and NaN, integers that a test rests on, or
-    that are one, zero, one more and negative; of the first few that are any, one of each after the other."""
-    numbers = [
-        [partial(_with_reading, text, read, seen.value, other) for other in extremes_of(seen.value, beyond)]
-        for read, seen in found
-        if not seen.rank or type(seen.value) is not int or seen.value == 1
-    ]
-    for one_of_each in itertools.zip_longest(*[changes for changes in numbers if changes][:_MOST_EXTREME]):
-        yield from (change for change in one_of_each if change is not None)
 
 
 def _others(read: Read, seen: Seen, texts: Mapping[str, Sequence[str | int]]) -> Sequence[object]:
@@ -147,10 +141,12 @@ def _other_numbers(text: str) -> Sequence[str]:
     return ()
 
 
-def _with_reading(text: Readable, read: Read, value: object, other: object, sample: Sample) -> Sample:
+def _with_reading(
+    by: Callable[[Readings], AbstractContextManager[None]], read: Read, value: object, other: object, sample: Sample
+) -> Sample:
     readings = Readings(changes={read: (value, other)})
     label = f"{sample.label}, {read}={said(other)}"
-    return replace(_around(sample, partial(text.by, readings)), label=label, declared=False, mode=FLAG)
+    return replace(_around(sample, partial(by, readings)), label=label, declared=False, mode=FLAG)
 
 
 def _around(sample: Sample, inner: Callable[[], AbstractContextManager[None]]) -> Sample:

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from ddelint.trace.entry import Entry
-from ddelint.verify.other_readings import Readable, noted, other_readings
+from ddelint.verify.other_readings import Settings
 from ddelint.verify.reading_code import with_readings
 from ddelint.verify.reads import Read, Readings, in_effect, settled
 from ddelint.verify.recording import Recorder, position_of
@@ -224,9 +224,11 @@ class Held(torch.nn.Module):
 def test_each_is_read_otherwise_in_turn_and_is_as_it_was_afterwards() -> None:
     sample = Sample("seed 0", True, lambda: ((torch.ones(2, 3),), {}))
     entry = Entry("Held", __file__, Held, lambda seed: sample.make(), True, ("x",))
-    text = Readable((__file__,), Recorder())
-    found = noted(entry, [sample, sample], text, None)
-    changes = list(other_readings(found, text, {"self.how": ["sum"]}))
+    recorder = Recorder()
+    recorder.texts = {"self.how": ["sum"]}
+    settings = Settings(entry, Held(), recorder, None, lambda: False)
+    settings.note([sample, sample])
+    changes = list(settings.others())
     model = Held()
     plain = float(model(*sample.make()[0])[0])
     given = {}
