@@ -53,5 +53,15 @@ def test_fractions_are_compared(line: str, asks: bool) -> None:
     assert ("DDE108" in [code for _, code in found(line, "return x * n")]) == asks
 
 
-def test_a_fraction_that_has_a_name() -> None:
-    assert found("n = x.norm().item()", "n = max(rate, n)", "return x * n") == [(2, "DDE108")]
+@pytest.mark.parametrize(
+    ("made", "asks"),
+    [
+        ("x.norm().item()", True),
+        ("x.sum().item() / rate", True),
+        ("int(x.norm().item())", False),
+        ("int(rate * x.norm().item())", False),
+        ("x.sum().item() // rate", False),
+    ],
+)
+def test_a_fraction_that_has_a_name(made: str, asks: bool) -> None:
+    assert ((2, "DDE108") in found(f"n = {made}", "n = max(rate, n)", "return x * n")) == asks

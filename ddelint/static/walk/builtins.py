@@ -147,7 +147,8 @@ def _is_fraction(node: ast.expr, value: Value) -> bool:
             return name in known.regions["fractions"]
         case ast.Call():  # `int(n)`
             return False
-    return isinstance(value, Unbacked) and value.birth is not node and _is_fraction(value.birth, UNKNOWN)
+    made = value.trail.node if isinstance(value, Unbacked) and value.trail is not None else node
+    return made is not node and isinstance(made, ast.expr) and _is_fraction(made, UNKNOWN)
 
 
 def _asks_all(walker: Walker, call: Call) -> Value:
