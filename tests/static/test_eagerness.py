@@ -137,13 +137,15 @@ def test_what_is_given_to_train_or_to_read(tmp_path: Path, parameter: str, found
     assert len(rows(tmp_path, {"ops.py": text})) == found
 
 
-@pytest.mark.parametrize("name", ["clean_json", "from_file", "load_database", "explain_rows", "report", "test_rows"])
+@pytest.mark.parametrize(
+    "name", ["clean_json", "from_file", "load_database", "explain_rows", "report", "test_rows", "clean_state_dict"]
+)
 def test_names_of_what_reads_files_or_tells(tmp_path: Path, name: str) -> None:
     text = FUNCTION.format(parameter="", before="y = x", behind="y = x", helper="y = x")
     assert rows(tmp_path, {"ops.py": text.replace("def clean", f"def {name}")}) == []
 
 
-@pytest.mark.parametrize("name", ["from_json", "load_database", "test_rows"])
+@pytest.mark.parametrize("name", ["from_json", "load_database", "test_rows", "clean_state_dict"])
 def test_what_reads_a_file_or_tests_is_not_followed(tmp_path: Path, name: str) -> None:
     table = """
 import torch

@@ -54,6 +54,7 @@ def test_what_is_used_as_only_tensors_are(tmp_path: Path, body: str) -> None:
     ("header", "body"),
     [
         ("def _clean(x: Tensor) -> Tensor:", ASKS),
+        ("def clean_state_dict(x: Tensor) -> dict[str, Tensor]:", ASKS),
         ("def clean(x: Tensor) -> 'None':", "if (x > 0).any():\n        x.zero_()\n"),
         ("def clean(x: Tensor) -> dict[str, float]:", ASKS),
         ("def clean(x: Tensor) -> bool:", "return bool((x > 0).any())\n"),
@@ -585,6 +586,9 @@ def test_methods_that_only_make_a_module_ready(
         ),
         ("def run(x):\n    for _ in tqdm(x):\n        clean(x)\n\ndef again(x):\n    return clean(x)\n", 1),
         ("def run(x, using=clean):\n    for _ in tqdm(x):\n        clean(x)\n", 1),
+        ("def convert_state_dict(states):\n    return {k: clean(v) for k, v in states.items()}\n", 0),
+        ("def from_json(states):\n    return {k: clean(v) for k, v in states.items()}\n", 0),
+        ("def converted(states):\n    return {k: clean(v) for k, v in states.items()}\n", 1),
         ("def run(x):\n    for _ in tqdm(x):\n        clean(x)\n\n__all__ = ['clean', 'run']\n", 1),
         ("class Run:\n    def one(self, x):\n        return clean(x)\n\ndef run(x):\n    return tqdm(clean(x))\n", 1),
     ],

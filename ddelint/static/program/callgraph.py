@@ -16,7 +16,7 @@ from ddelint.knowledge.operators import operators
 from ddelint.static.program import scan
 from ddelint.static.program.declared import Outline
 from ddelint.static.program.drawing import Drawing
-from ddelint.static.program.eagerness import is_test, reads_files, trains
+from ddelint.static.program.eagerness import is_test, keeps_states, reads_files, trains
 from ddelint.static.program.held import Calls, Held
 from ddelint.static.program.imports import Imports, Reached
 from ddelint.static.program.inheritance import Inheritance
@@ -220,7 +220,7 @@ class CallGraph:
 
     def _leads_somewhere(self, place: Reached) -> bool:
         name = place[1].rpartition(".")[2]
-        if reads_files(name) or is_test(name) or self._is_away(place):
+        if reads_files(name) or keeps_states(name) or is_test(name) or self._is_away(place):
             return False
         calls = self._calls_of(place)
         return bool(calls.places or calls.own or calls.held or calls.parents) or self._asks(place)

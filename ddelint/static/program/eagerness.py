@@ -74,6 +74,11 @@ def reads_files(name: str) -> bool:
     return bool(words_in(name) & operators().regions["file_words"])
 
 
+def keeps_states(name: str) -> bool:
+    """Whether a function's name says that it makes or reads the states of modules: `convert_state_dict`."""
+    return any(kept in name for kept in operators().regions["kept_states"])
+
+
 def is_test(name: str) -> bool:
     """Whether a function's name says that it tests what was computed: `test_outputs`."""
     return name.startswith(tuple(operators().regions["testing"]))

@@ -17,7 +17,7 @@ from ddelint.knowledge.operators import operators
 from ddelint.static.program import eagerness, scan
 from ddelint.static.program.declared import ClassOutline, Outline
 from ddelint.static.program.documented import docstring_of, documented_tensors
-from ddelint.static.program.eagerness import is_always_run, is_fit, is_test, reads_files, words_in
+from ddelint.static.program.eagerness import is_always_run, is_fit, is_test, keeps_states, reads_files, words_in
 from ddelint.static.program.imports import Imports
 
 _OBJECTS = frozenset({"self", "cls"})
@@ -79,9 +79,14 @@ def _prepares(cls: ClassOutline, name: str) -> bool:
 
 
 def _is_for_others(name: str) -> bool:
-    """Whether a function's name is public, and not that of what fits, reads files, tests, or tells how it went."""
+    """Whether a function's name is public, and not that of what no compiler follows."""
+    return not name.startswith("_") and not _is_eager_by_name(name)
+
+
+def _is_eager_by_name(name: str) -> bool:
+    """Whether a name is that of what fits, reads files or the states of modules, tests, or tells how it went."""
     told = words_in(name) & operators().regions["eager_words"]
-    return not (name.startswith("_") or told or is_fit(name) or reads_files(name) or is_test(name))
+    return bool(told) or is_fit(name) or reads_files(name) or keeps_states(name) or is_test(name)
 
 
 def _of_metric(cls: ClassOutline, reader: _Reader) -> Collection[str]:
@@ -187,7 +192,7 @@ class _Reader:
         """
         call = re.compile(rf"(?<![\w.]){name}\(")
         users = [other for other, text in self._texts.items() if other != name and name in text and call.search(text)]
-        if not users or not all(self.is_eager(self._texts[user]) for user in users):
+        if not users or not all(_is_eager_by_name(user) or self.is_eager(self._texts[user]) for user in users):
             return False
         calls = sum(len(call.findall(self._texts[user])) for user in (*users, name))
         if calls != len(re.findall(rf"\b{name}\b", self._text)):
