@@ -69,8 +69,10 @@ def mismatches(
     for number, (expected, got) in enumerate(zip(reference.calls, outcomes)):
         label = reference.label_of(number)
         if sample.mode in (BEHIND, UNREAD):
-            for text in _poisoned(expected, got):
-                yield Mismatch(label, sample.declared, where, POISONED, f"none {text}", f"NaN or infinity {text}")
+            for was, name in _poisoned(expected, got, also_finite=sample.mode == UNREAD):
+                yield Mismatch(
+                    label, sample.declared, where, POISONED, f"{was} of {name}", f"NaN or infinity of {name}"
+                )
         if sample.mode == UNREAD:
             continue
         if sample.mode == BEHIND:
@@ -378,12 +380,16 @@ def _tensors(value: Frozen) -> Iterator[FrozenTensor]:
                 yield from _tensors(part)
 
 
-def _poisoned(expected: Outcome, got: Outcome) -> Iterator[str]:
-    """Whose gradients are not finite where there were none: what is computed and not chosen has read a NaN."""
+def _poisoned(expected: Outcome, got: Outcome, *, also_finite: bool) -> Iterator[tuple[str, str]]:
+    """Whose gradients are not finite where there were none: what is computed and not chosen has read a NaN.
+
+    `also_finite`: so where they were finite; elsewhere these are compared as numbers.
+    """
     known = expected.gradients or {}
     for name, gradient in (got.gradients or {}).items():
-        if name not in known and not is_finite(gradient):
-            yield f"of {name}"
+        was_finite = also_finite and name in known and is_finite(known[name])
+        if (name not in known or was_finite) and not is_finite(gradient):
+            yield "a finite one" if was_finite else "none", name
 
 
 def where_finite(expected: Outcome, got: Outcome) -> Outcome:

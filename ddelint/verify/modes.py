@@ -220,6 +220,32 @@ def _with_other_weights(sample: Sample) -> Sample:
     return _in_mode(sample, "with other weights", prepare=prepare)
 
 
+def pruned(program: Any) -> Iterator[Callable[[Sample], Sample]]:
+    """The same input with the last row of each weight zero (one that holds one number: zero), as pruning leaves them
+    and gates begin: what is divided by one is no zero, whatever zero it is multiplied with."""
+    if isinstance(program, torch.nn.Module) and any(True for _ in _saved_floats(program)):
+        yield _with_pruned_weights
+
+
+def _with_pruned_weights(sample: Sample) -> Sample:
+    def prepare(program: Any) -> Any:
+        with torch.no_grad():
+            for weight in _saved_floats(program):
+                (weight[-1:] if weight.dim() else weight).zero_()
+        return program
+
+    return _in_mode(sample, "with the last row of each weight zero", prepare=prepare)
+
+
+def _saved_floats(program: torch.nn.Module) -> Iterator[torch.Tensor]:
+    """Parameters and buffers that are saved, of floating-point numbers."""
+    saved = _saved(program)
+    for name, tensor in itertools.chain(program.named_parameters(), program.named_buffers()):
+        is_there = name in saved and not torch.nn.parameter.is_lazy(tensor) and tensor.numel() > 0
+        if is_there and tensor.is_floating_point() and is_ordinary(tensor):
+            yield tensor
+
+
 def _weights(program: torch.nn.Module) -> Iterator[torch.Tensor]:
     """Parameters, statistics of batches, and buffers that are saved and alike all over: what training changes, and what
     stays positive where it was. A buffer with a pattern (frequencies, anchors, a mask) is mostly a constant."""

@@ -34,6 +34,7 @@ from ddelint.verify.modes import (
     other_modes,
     parts_in_other_mode,
     poisoned,
+    pruned,
     redrawn,
     requiring_grad,
     sharing,
@@ -60,7 +61,7 @@ _NOT_FINITE, _MODES = 6, 4
 """Inputs with infinities and NaN through which gradients flow; and inputs that are run in other modes."""
 _HELD, _HELD_EACH = 4, 6
 """Input sets whose decisions are held while the other arguments change; and changes of each."""
-_POISONED = 3
+_POISONED = 5
 """Arguments that a NaN is put into, one after the other."""
 _TIES = 4
 """Input sets with equal values through which gradients flow."""
@@ -340,7 +341,7 @@ class Runs:
         rows = [(row, chosen[:1]) for row in moving]
         given: list[Change]
         given = [*instead_of_nothing(program, chosen[0].sample, self._recorder.texts)]
-        few = [(flag, chosen[:2]) for flag in (*flags, *given)]
+        few = [(flag, chosen[:2]) for flag in (*pruned(program), *flags, *given)]
         for mode, at in [*rows, *((mode, chosen) for mode in modes), *few]:
             known = len(self.references)
             made: list[tuple[Reference, Reference]] = []
