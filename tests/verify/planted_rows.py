@@ -2010,7 +2010,7 @@ DOUBTFUL = (
             return x.new_zeros(3)
         return rows.sum(0)
         """,
-        "self.least=2",
+        "Model.least=2",
     ),
     Row(
         "C",
