@@ -13,6 +13,7 @@ from ddelint.rewrite.reading.regions import (
     free_names,
     live_behind,
     of_unknown_length,
+    separate_names,
 )
 from ddelint.sources.source import SourceFile
 
@@ -140,3 +141,20 @@ def test_what_is_read_behind_a_statement(body: str, live: set[str]) -> None:
 )
 def test_lists_whose_length_nobody_knows(body: str, growing: set[str]) -> None:
     assert of_unknown_length(ast.parse(body).body) == growing
+
+
+@pytest.mark.parametrize(
+    ("value", "alone"),
+    [
+        ("self.trimmed(x)", False),
+        ("self.drop(x)", False),
+        ("helper(x)", False),
+        ("x.view(-1)", False),
+        ("torch.relu(x)", True),
+        ("self.scale.exp()", True),
+        ("x * 2", True),
+    ],
+)
+def test_what_may_be_given_back_is_no_value_of_its_own(value: str, alone: bool) -> None:
+    body = ast.parse(f"y = {value}").body
+    assert separate_names(body, given_back=True) == ({"y"} if alone else set())

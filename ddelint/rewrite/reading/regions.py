@@ -6,6 +6,7 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence, Set
 
+from ddelint.knowledge.operators import dotted_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import (
     called,
@@ -18,13 +19,18 @@ from ddelint.rewrite.reading.names import (
 from ddelint.sources.source import SourceFile
 
 
-def may_alias(node: ast.expr) -> bool:
-    """Whether a value may share memory with something that it was made from."""
+def may_alias(node: ast.expr, *, given_back: bool = False) -> bool:
+    """Whether a value may share memory with something that it was made from.
+
+    `given_back`: also where what `self` is called for may give its argument back as it came (a method with an early
+    return, a module that does nothing in eval()).
+    """
     match node:
         case ast.BinOp() | ast.Compare() | ast.UnaryOp(op=ast.USub() | ast.Invert()):
             return False
         case ast.Call():
-            return isinstance(node.func, ast.Name) or gives_view(node) or called(node).endswith("_")
+            is_own = given_back and isinstance(node.func, ast.Attribute) and dotted_name(node.func.value) == "self"
+            return is_own or isinstance(node.func, ast.Name) or gives_view(node) or called(node).endswith("_")
     return True
 
 
@@ -34,12 +40,15 @@ def gives_view(node: ast.Call) -> bool:
     return name in aliasing.views | aliasing.same or name.startswith(aliasing.view_prefixes)
 
 
-def separate_names(body: Sequence[ast.stmt]) -> set[str]:
-    """Names whose last value in `body` is certainly a tensor of its own, not a view of something from outside."""
+def separate_names(body: Sequence[ast.stmt], *, given_back: bool = False) -> set[str]:
+    """Names whose last value in `body` is certainly a tensor of its own, not a view of something from outside.
+
+    `given_back`: see `may_alias`.
+    """
     found: set[str] = set()
     for statement in body:
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if not may_alias(value):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if not may_alias(value, given_back=given_back):
                 found.add(name)
             case ast.AugAssign(target=ast.Name(id=name)) if name in found:
                 pass

@@ -155,7 +155,7 @@ def _of_expression(context: Context, node: ast.expr) -> Region:
     region = Region([ast.Expr(node)], node)
     _allowed(region.body, typed=True)
     form = Form(TENSOR, TENSOR, is_floating(context, node))
-    region.results = [Result("", form, (not may_alias(node),))]
+    region.results = [Result("", form, (not may_alias(node, given_back=True),))]
     read_operands(context, region)
     match context.site.source.parents.get(node):
         case ast.Assign(targets=[ast.Name(id=name)]):

@@ -42,7 +42,7 @@ def read_results(context: Context, region: Region, way: Way) -> str:
     if not region.typed:
         return ""
     region.replacements |= assigned
-    separate, growing = separate_names(region.body), of_unknown_length(region.body)
+    separate, growing = separate_names(region.body, given_back=True), of_unknown_length(region.body)
     for name, target in region.targets.items():
         fact = type_behind(context, target, region.body)
         form = form_of(fact, way)
@@ -97,7 +97,7 @@ def _returned(context: Context, region: Region, returns: Sequence[ast.Return], w
     if any(value is None for value in values):
         return "it returns nothing"
     whole = form_of(context.type_of(RETURNED), way)
-    separate = separate_names(region.body)
+    separate = separate_names(region.body, given_back=True)
     known = [value for value in values if value is not None]
     forms = [_form(context, value, way) for value in known]
     if whole is None:
@@ -121,7 +121,7 @@ def _returned(context: Context, region: Region, returns: Sequence[ast.Return], w
 
 
 def _is_own(value: ast.expr, separate: set[str]) -> bool:
-    return value.id in separate if isinstance(value, ast.Name) else not may_alias(value)
+    return value.id in separate if isinstance(value, ast.Name) else not may_alias(value, given_back=True)
 
 
 def _form(context: Context, value: ast.expr, way: Way) -> Form | None:
