@@ -20,6 +20,10 @@ KNOWN = {
     "if_true": torch.tensor(1.0),
     "if_false": torch.tensor(0.0),
     "classes": 5,
+    "most": 3,
+    "state": torch.zeros(()),
+    "next_state": torch.ones(()),
+    "values": [0.25, 0.5, 1.0],
 }
 
 
@@ -97,6 +101,16 @@ KNOWN = {
         ("DDE206", "self.one_hot(y)", ""),
         ("DDE207", "len(x.shape)", ""),
         ("DDE207", "len(shape)", ""),
+        ("DDE106", "(error > tolerance).any()", "goes_on = (error > tolerance).any()"),
+        ("DDE106", "x.sum() > 3", "goes_on = x.sum() > 3"),
+        ("DDE106", "left > 1 and right", ""),
+        ("DDE110", "(weights < 0).any()", "if not torch.compiler.is_compiling() and (weights < 0).any():"),
+        ("DDE110", "a and b", ""),
+        ("DDE202", "level.item()", "torch.take(table, level)"),
+        ("DDE202", "number", ""),
+        ("DDE203", "int(lengths.max())", "< lengths.max(), "),
+        ("DDE203", "lengths.nonzero()", ""),
+        ("DDE303", "cuts[1:]", "points = cuts[1:]"),
     ],
 )
 def test_the_example_is_of_the_question_or_there_is_none(code: str, expression: str, lines: str) -> None:
@@ -158,6 +172,11 @@ def test_each_example_is_python_and_no_pattern_before_it_takes_its_question(code
         ("DDE204", "rows[0]"),
         ("DDE206", "F.one_hot(rows)"),
         ("DDE304", "x.logsumexp(0)"),
+        ("DDE106", "(x > 3).any()"),
+        ("DDE110", "(x < 0).any()"),
+        ("DDE202", "rows[0].item()"),
+        ("DDE203", "int(rows.max())"),
+        ("DDE303", "rows"),
     ],
 )
 def test_examples_run(code: str, expression: str) -> None:
