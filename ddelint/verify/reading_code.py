@@ -12,10 +12,12 @@ from types import CodeType
 
 from ddelint.trace import overlay
 from ddelint.verify.reads import ARGUMENT, GIVEN, GLOBAL, READ, Readings, in_effect
-from ddelint.verify.recording import Position, pairs_of, position_of, swapped
+from ddelint.verify.recording import RECORD, Position, pairs_of, position_of, swapped
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_BY_THEIR_FRAME = frozenset(("super", "locals", "globals", "vars", "dir", "eval", "exec"))
+"""What gives something else where another function calls it."""
 _COMPUTED = (ast.Call, ast.Compare, ast.Await, ast.Yield, ast.YieldFrom)
 
 
@@ -65,8 +67,8 @@ def with_readings(tree: ast.Module, tested: Collection[Position] = ()) -> ast.Mo
 
 
 class _Reading(ast.NodeTransformer):
-    """`owner.name` becomes `READ.attribute(rank, owner, "name")`; so do items, arguments, globals and constants that
-    are returned."""
+    """`owner.name` becomes `READ.attribute(rank, owner, "name")`; so do items, arguments, globals, constants that
+    are returned, what a call gives, and whether a text is in something."""
 
     def __init__(self, tree: ast.Module, tested: Collection[Position]) -> None:
         self._tree = tree
@@ -155,24 +157,48 @@ class _Reading(ast.NodeTransformer):
             return node
         return self._call("item", node, node.value, node.slice)
 
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """What is called for its effect alone gives nothing that is read."""
+        if isinstance(node.value, ast.Call):
+            node.value = self._called(node.value, False)
+            return node
+        return self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """`"text" in owner`, and its opposite."""
+        match node:
+            case ast.Compare(ast.Constant(value=str()) as text, [(ast.In() | ast.NotIn()) as operator], [owner]) if (
+                self._function is not None
+            ):
+                is_in = self._call("contains", node, text, self.visit(owner))  # type: ignore[arg-type]
+                return ast.copy_location(ast.UnaryOp(ast.Not(), is_in), node) if type(operator) is ast.NotIn else is_in
+        return self.generic_visit(node)
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """`getattr(owner, name, default)`, and `owner.get(…)`; what else is called is called as it stands."""
+        """`getattr(owner, name, default)`, `owner.get(…)`, and what else gives something."""
+        return self._called(node, True)
+
+    def _called(self, node: ast.Call, is_read: bool) -> ast.Call:
         node.args = [self.visit(argument) for argument in node.args]  # type: ignore[misc]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]  # type: ignore[misc]
         match node.func:
             case ast.Name(id="getattr") if self._is_read("getattr") and len(node.args) > 1 and not node.keywords:
                 return self._call("attribute", node, *node.args)
             case ast.Attribute(value=owner, attr="get") if self._function is not None:
-                called = self._call("get", node, self._owner(owner), *node.args)
-                called.keywords = node.keywords
-                return called
+                return self._with_keywords(self._call("get", node, self._owner(owner), *node.args), node)
             case ast.Attribute(value=owner):
                 node.func.value = self._owner(owner)
-            case ast.Name():
-                pass
+            case ast.Name(id=name):
+                is_read = is_read and name not in _BY_THEIR_FRAME and name != RECORD
             case function:
                 node.func = self.visit(function)  # type: ignore[assignment]
-        return node
+        if not is_read or self._function is None:
+            return node
+        return self._with_keywords(self._call("called", node, node.func, *node.args), node)
+
+    def _with_keywords(self, made: ast.Call, of: ast.Call) -> ast.Call:
+        made.keywords = of.keywords
+        return made
 
     def _is_read(self, name: str) -> bool:
         """Whether a name is no local one of the function that is gone through, if any is."""

@@ -49,7 +49,7 @@ class Read:
         if self.holder.startswith(ARGUMENT):
             return f"{self.holder.removeprefix(ARGUMENT)}({self.name})"
         if self.holder.startswith(GIVEN):
-            return f"{self.holder.removeprefix(GIVEN)}()"
+            return f"{self.holder.removeprefix(GIVEN)}({self.name})"
         if self.holder == GLOBAL:
             return f"global {self.name}"
         return f"{self.holder}.{self.name}"
@@ -104,6 +104,22 @@ class Readings:
         if isinstance(owner, (*_OF_TORCH, ModuleType)) or not may_vary(value):
             return value
         return self._given(_item_of(owner, args[0] if args else "get"), owner, value, rank)
+
+    def contains(self, rank: int, text: str, owner: Any) -> bool:
+        """`text in owner`: a set of options, a text that says several."""
+        value = text in owner
+        return value if _is_data(owner) else self._given(Read(type(owner).__qualname__, text), owner, value, rank)
+
+    def called(self, rank: int, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """`function(…)`: what a file or a library gives whose text is not read, of no data."""
+        value = function(*args, **kwargs)
+        if (
+            not may_vary(value)
+            or not _may_give_settings(function, args)
+            or any(map(_is_data, (*args, *kwargs.values())))
+        ):
+            return value
+        return self._given(_call_of(function, args), None, value, rank)
 
     def name(self, rank: int, holder: str, name: str, value: Any) -> Any:
         """A global, a name of a function around, an argument; a constant that a function gives."""
@@ -202,3 +218,35 @@ def is_same(one: object, other: object) -> bool:
 
 def _item_of(owner: Any, key: Any) -> Read:
     return Read(type(owner).__qualname__, key.name if isinstance(key, Enum) else str(key))
+
+
+def _may_give_settings(function: Any, args: Sequence[object]) -> bool:
+    """Whether what a call gives is seen nowhere else, and may be no more than what somebody has set.
+
+    A function of Python's own mostly says what its arguments are (`len`, `isinstance`), but for what it makes of texts.
+    """
+    owner = getattr(function, "__self__", None)
+    if owner is builtins or (isinstance(function, type) and function.__module__ == "builtins"):
+        return function is next or (bool(args) and all(type(argument) is str for argument in args))
+    if READ in getattr(getattr(function, "__code__", None), "co_names", ()):
+        return False
+    kind = function if hasattr(function, "__qualname__") else type(function)
+    module = getattr(kind, "__module__", None) or type(owner).__module__
+    return module.partition(".")[0] not in _LIBRARIES and not _is_data(owner)
+
+
+def _is_data(value: object) -> bool:
+    """Whether it is a tensor or a number, or has some in it: what is computed of these is no setting."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return isinstance(value, torch.Size) or any(map(_is_data, value))
+    if isinstance(value, dict):
+        return any(isinstance(held, torch.Tensor) for held in value.values())
+    return isinstance(value, (*_OF_TORCH, int, float)) or type(value).__module__ == "numpy"
+
+
+def _call_of(function: Any, args: Sequence[object]) -> Read:
+    """Known by its name, and by the texts that it is asked with, or is asked of."""
+    named = getattr(function, "__qualname__", None)
+    about = [repr(function)] if named is None and " at 0x" not in repr(function) else []
+    texts = (one for one in (getattr(function, "__self__", None), *args) if isinstance(one, (str, Enum)))
+    return Read(GIVEN + (named or type(function).__qualname__), ", ".join([*about, *map(str, texts)]))

@@ -20,7 +20,7 @@ from ddelint.verify.meeting import Block, Meetings, block_of
 from ddelint.verify.named_numbers import numbers_named
 from ddelint.verify.settings import asked_about, classes_around, texts_of
 
-_RECORD = "__ddelint_record__"
+RECORD = "__ddelint_record__"
 
 
 class Recorder:
@@ -121,13 +121,13 @@ def reports_to(recorder: Recorder) -> Iterator[Callable[[str, dict[CodeType, Cod
     At the end all functions have the code again that they had.
     """
     swapped: list[tuple[FunctionType, CodeType]] = []
-    setattr(builtins, _RECORD, recorder)
+    setattr(builtins, RECORD, recorder)
     try:
         yield lambda filename, codes: swapped.extend(_swap([filename], codes))
     finally:
         for function, code in swapped:
             function.__code__ = code
-        delattr(builtins, _RECORD)
+        delattr(builtins, RECORD)
 
 
 def by_file(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
@@ -248,7 +248,7 @@ def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
 
 
 def _call(method: str, *arguments: ast.expr, at: ast.stmt) -> ast.expr:
-    function = ast.Attribute(ast.Name(_RECORD, ast.Load()), method, ast.Load())
+    function = ast.Attribute(ast.Name(RECORD, ast.Load()), method, ast.Load())
     return ast.fix_missing_locations(ast.copy_location(ast.Call(function, list(arguments), []), at))
 
 
@@ -270,12 +270,12 @@ class _Wrapper(ast.NodeTransformer):
         visited: ast.AST = self.generic_visit(node)
         if compared is not None:
             assert isinstance(visited, ast.Compare)
-            part = ast.Attribute(ast.Name(_RECORD, ast.Load()), "part", ast.Load())
+            part = ast.Attribute(ast.Name(RECORD, ast.Load()), "part", ast.Load())
             sides = [*(ast.Constant(value) for value in compared), visited.left, visited.comparators[0]]
             visited = ast.fix_missing_locations(ast.copy_location(ast.Call(part, sides, []), visited))
         for key in keys:
             assert isinstance(visited, ast.expr)
-            call = ast.Call(ast.Name(_RECORD, ast.Load()), [ast.Constant(key), visited], [])
+            call = ast.Call(ast.Name(RECORD, ast.Load()), [ast.Constant(key), visited], [])
             visited = ast.copy_location(call, visited)
             ast.fix_missing_locations(visited)
         return visited

@@ -2981,6 +2981,38 @@ DOUBTFUL = (
         "y = rows.sum(0)",
         "dict.pairs=[('empty', 0.5)]: value differs",
     ),
+    Row(
+        "C",
+        "got_by_getter",
+        "the sum of nothing",
+        RESTRUCTURED,
+        "y = rows.sum(0)",
+        "attrgetter(operator.attrgetter('policy.empty'))=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "said_behind_a_colon",
+        "the sum of nothing",
+        RESTRUCTURED,
+        "y = rows.sum(0)",
+        "float(0.0)=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "first_that_fits",
+        "the sum of nothing",
+        RESTRUCTURED,
+        "y = rows.sum(0)",
+        "next()=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "among_the_options",
+        "the sum of nothing",
+        RESTRUCTURED,
+        "y = rows.sum(0)",
+        "frozenset.ones=True: value differs",
+    ),
 )
 
 RIGHT = (
@@ -3918,6 +3950,46 @@ RIGHT = (
         """
         none = torch.full((), rows.shape[0] == 0)
         y = torch.where(none, x.new_full((4,), self.default("empty")), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "got_by_getter",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), empty_of(Trainer)), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "said_behind_a_colon",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), float(self.how.partition(":")[2])), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "first_that_fits",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), worth_of(self)), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "among_the_options",
+        "what is made of nothing, or the sum",
+        RESTRUCTURED,
+        """
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), 1.0 if "ones" in OPTIONS else 0.0), rows.sum(0))
         """,
     ),
 )

@@ -65,6 +65,37 @@ HOLDERS = {
     "an argument": ("class A:\n    def f(self): return g(0.5)\ndef g(fill): return fill\na = A()", "g(fill)"),
     "an argument of a lambda": ("class A:\n    def f(self): return (lambda fill: fill)(0.5)\na = A()", "A.f(fill)"),
     "a constant": ("class A:\n    def f(self): return 0.5\na = A()", "A.f()"),
+    "a getter": (
+        "from operator import attrgetter\nof = attrgetter('fill')\n"
+        "class A:\n    def f(self): return of(self)\na = A(); a.fill = 0.5",
+        "attrgetter(operator.attrgetter('fill'))",
+    ),
+    "a getter of items": (
+        "import operator\nclass A:\n    def f(self): return operator.getitem(self.options, 'fill')\n"
+        "a = A(); a.options = {'fill': 0.5}",
+        "getitem(fill)",
+    ),
+    "a parser": (
+        "import configparser\nclass A:\n    def f(self): return self.options.getfloat('pool', 'fill')\n"
+        "a = A(); a.options = configparser.ConfigParser(); a.options.read_string('[pool]\\nfill=0.5')",
+        "RawConfigParser.getfloat(pool, fill)",
+    ),
+    "a text": (
+        "class A:\n    def f(self):\n        _, _, fill = self.how.partition(':')\n        return float(fill)\n"
+        "a = A(); a.how = 'sum:0.5'",
+        "float(0.5)",
+    ),
+    "what is cached": (
+        "import functools\nclass A:\n    def f(self): return fill()\n"
+        "@functools.cache\ndef fill(): return float('0.5')\nfill()\na = A()",
+        "fill()",
+    ),
+    "the first of a table": (
+        "TABLE = ((int, 1.0), (list, 0.5))\nclass A:\n"
+        "    def f(self): return next(fill for kind, fill in TABLE if isinstance(self.held, kind))\n"
+        "a = A(); a.held = []",
+        "next()",
+    ),
 }
 
 
@@ -82,6 +113,41 @@ def test_what_is_read_may_be_something_else(text: str, key: str) -> None:
         read = next(read for read, _ in readings.calls[-1] if str(read) == key)
         readings.changes = {read: (0.5, 0.25)}
         assert names["a"].f() == 0.25
+
+
+FLAGS = {
+    "in a set": ("def f(): return 'ones' in OPTIONS\nOPTIONS = {'sum'}", "set.ones", False),
+    "not in a set": ("def f(): return 'ones' not in OPTIONS\nOPTIONS = {'sum'}", "set.ones", False),
+    "in a text": ("def f(): return 'mean' in HOW\nHOW = 'mean,sum'", "str.mean", True),
+    "at the beginning of a text": (
+        "def f(): return HOW.startswith('mean')\nHOW = 'mean2'",
+        "str.startswith(mean2, mean)",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "key", "value"), FLAGS.values(), ids=FLAGS)
+def test_what_a_text_or_a_set_says_is_a_flag(text: str, key: str, value: bool) -> None:
+    readings = Readings(calls=[{}])
+    with in_effect(readings):
+        names = loaded(text, readings)
+        before = names["f"]()
+        read = next(read for read, _ in readings.calls[-1] if str(read) == key)
+        readings.changes = {read: (value, not value)}
+        assert names["f"]() is not before
+
+
+def test_what_a_call_computes_of_data_is_data() -> None:
+    text = """
+        import operator
+        def f(x, batch):
+            rows = [len(x), len(x.shape), x.size(0), x.dim(), int(x.shape[0]), operator.index(x.shape[0])]
+            held = operator.getitem(batch, "n"), operator.itemgetter(0)(x.shape), max(*x.shape, 1)
+            return rows, held, isinstance(x, list), hasattr(batch, "n"), str(x.dtype), "n" in batch
+    """
+    found = read_once(text, lambda names: names["f"](torch.ones(2), {"n": 3, "x": torch.ones(2)}))
+    assert found.keys() == {"f(batch)"}
 
 
 def test_what_is_tested_comes_first() -> None:
@@ -151,6 +217,17 @@ MEANINGS = {
     "a getattr of its own": ("def f(x):\n    getattr = lambda a, b: (a, b)\n    return getattr(x, 'y')", ([1, 2], "y")),
     "a nonlocal": (
         "def f(x):\n    n = 0\n    def g():\n        nonlocal n\n        n += x[0]\n    g(); g()\n    return n",
+        2,
+    ),
+    "an effect": ("def f(x):\n    x.append(3)\n    x.pop()\n    return x.pop() in x, 'a' not in 'b'", (False, True)),
+    "a callee that is computed first": (
+        "def f(x):\n    said = []\n    def g(n):\n        said.append(n)\n        return lambda *a, **o: said\n"
+        "    return g(0)(*map(g, x), function=g(3))[:1]",
+        [0],
+    ),
+    "super that is called": (
+        "class A:\n    def __init__(self, n=0): self.n = n\nclass B(A):\n"
+        "    def __init__(self, n): super().__init__(n=n)\ndef f(x): return B(x[1]).n",
         2,
     ),
     "an annotation": ("def f(x):\n    y: Unknown = x[0]\n    return y", 1),
