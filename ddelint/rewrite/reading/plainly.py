@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import NoneType
 
+from ddelint.knowledge.operators import operators
 from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.sources.source import SourceFile
@@ -18,6 +18,7 @@ _SIZES = ("size", "stride")
 """Methods that give a number for a dimension, and all of them without one."""
 
 
+@lru_cache(maxsize=1024)
 def is_number(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
     """Whether an expression is plainly a number, or None: a literal, a size, a count."""
     match node:
@@ -25,16 +26,20 @@ def is_number(source: SourceFile, node: ast.AST, depth: int = 0) -> bool:
             return isinstance(value, (int, float, NoneType))
         case ast.Attribute(attr="ndim") | ast.Subscript(value=ast.Attribute(attr="shape")):
             return True
+        case ast.Subscript(slice=ast.Slice()):
+            return False
         case ast.Subscript(value=held) if depth < _DEEPEST:
-            return are_numbers(source, members_of(source, held, depth), depth)
+            return are_numbers(source, members_of(source, held), depth)
         case ast.Call(func=ast.Attribute(attr=name), args=arguments) if name in knowledge().numbers:
             return name not in _SIZES or bool(arguments)
         case ast.Call(func=ast.Name(id="len" | "int" | "float" | "round")):
             return True
-        case ast.Call(func=ast.Name(id="abs" | "max" | "min" | "pow" | "sum"), args=[_, *_] as given):
+        case ast.Call(func=ast.Name(id=name), args=[_, *_] as given) if name in knowledge().of_numbers:
             return all(is_number(source, value, depth) for value in given)
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="math" | "statistics" | "time"))):
-            return True
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=library), attr=name), args=given) if (
+            library in knowledge().number_libraries
+        ):
+            return name not in knowledge().of_numbers or all(is_number(source, value, depth) for value in given)
         case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if depth < _DEEPEST:
             values = list(_returned_by(source, node, name))
             return bool(values) and all(is_number(source, value, depth + 1) for value in values)
@@ -73,13 +78,22 @@ def _is_number_for(source: SourceFile, value: ast.AST, name: str, depth: int) ->
     return is_number(source, value, depth)
 
 
-def _turns_give_numbers(source: SourceFile, target: ast.expr, iterated: ast.expr, name: str, depth: int) -> bool:
+def _turns_give_numbers(
+    source: SourceFile, target: ast.expr, iterated: ast.expr, name: str, depth: int, *, turns: bool = True
+) -> bool:
     """Whether a loop over something plainly gives a number to a name in its target: a range, what `enumerate` counts,
-    the members of a collection that is written down, side by side with others in a `zip` too."""
+    the members of a collection that is written down, side by side with others in a `zip` too.
+
+    `turns`: a dictionary gives its keys.
+    """
     match target, iterated:
         case _, ast.Call(func=ast.Name(id="reversed" | "sorted" | "list" | "tuple"), args=[inner, *_]):
             return _turns_give_numbers(source, target, inner, name, depth)
-        case ast.Name(id=found), ast.Call(func=ast.Name(id="range") | ast.Attribute(attr="tolist")):
+        case ast.Name(id=found), ast.Call(func=ast.Name(id="range")):
+            return found == name
+        case ast.Name(id=found), ast.Call(func=ast.Attribute(attr=listing)) if (
+            operators().returns.get(listing) == "list_of_items"
+        ):
             return found == name
         case ast.Tuple(elts=[first, second]), ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
             counted = isinstance(first, ast.Name) and first.id == name
@@ -87,14 +101,14 @@ def _turns_give_numbers(source: SourceFile, target: ast.expr, iterated: ast.expr
         case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=beside):
             return any(_turns_give_numbers(source, *pair, name, depth) for pair in zip(targets, beside))
         case ast.Tuple(elts=[_, second]), ast.Call(func=ast.Attribute(value=held, attr="items")):
-            return _turns_give_numbers(source, second, held, name, depth)
+            return _turns_give_numbers(source, second, held, name, depth, turns=False)
         case _, ast.Call(func=ast.Attribute(value=held, attr="values")):
-            return _turns_give_numbers(source, target, held, name, depth)
+            return _turns_give_numbers(source, target, held, name, depth, turns=False)
         case ast.Name(id=found), _:
-            return found == name and are_numbers(source, members_of(source, iterated, depth), depth)
+            return found == name and are_numbers(source, members_of(source, iterated, turns=turns), depth)
         case ast.Tuple(elts=targets), _:
             places = [place for place, each in enumerate(targets) if isinstance(each, ast.Name) and each.id == name]
-            rows = members_of(source, iterated, depth)
+            rows = members_of(source, iterated, turns=turns)
             long = [row for row in rows if isinstance(row, ast.Tuple) and len(row.elts) == len(targets)]
             inside = [row.elts[place] for row in long for place in places]
             return len(long) == len(rows) and are_numbers(source, inside, depth)
@@ -106,21 +120,51 @@ def are_numbers(source: SourceFile, nodes: Sequence[ast.AST], depth: int = 0) ->
     return bool(nodes) and all(is_number(source, node, depth + 1) for node in nodes)
 
 
-def members_of(source: SourceFile, node: ast.AST, depth: int = 0) -> list[ast.expr]:
+def members_of(source: SourceFile, node: ast.AST, *, turns: bool = False) -> list[ast.expr]:
     """What is written down as a list, a tuple, a set or the values of a dictionary, also by a name of the function or
-    the file, or as an attribute of `self`; empty where that is not all."""
-    found: list[ast.AST] = []
-    match node:
-        case ast.List(elts=members) | ast.Tuple(elts=members) | ast.Set(elts=members):
-            return members
-        case ast.Dict(values=members):
-            return members
-        case ast.Name(id=name) if depth < _DEEPEST:
-            found = list(values_of(source, node, name)) or list(_on_its_own_level(source.tree, name))
-        case ast.Attribute(value=ast.Name(id="self"), attr=name) if depth < _DEEPEST:
-            found = list(kept_under(source, node, name))
-    inside = [members_of(source, value, depth + 1) for value in found]
-    return list(itertools.chain(*inside)) if all(inside) else []
+    the file, or as an attribute of `self`; empty where that is not all, as where one of them is changed in place.
+
+    `turns`: what a loop over it gives, the keys of a dictionary.
+    """
+    members: list[ast.expr] = []
+    waiting, seen = [node], {node}
+    while waiting:
+        found: list[ast.AST] = []
+        match waiting.pop():
+            case ast.List(elts=[_, *_] as inside) | ast.Tuple(elts=[_, *_] as inside) | ast.Set(elts=inside):
+                members += inside
+                continue
+            case ast.Dict(keys=keys, values=values) if values and all(keys):
+                members += [key for key in keys if key is not None] if turns else values
+                continue
+            case ast.Name(id=name) as each:
+                scope = _function_around(source, each)
+                found = list(values_of(source, each, name))
+                if not found:
+                    scope, found = source.tree, list(_on_its_own_level(source.tree, name))
+                found = [] if name in _changed_in_place(scope) else found
+            case ast.Attribute(value=ast.Name(id="self"), attr=name) as each:
+                changed = f"self.{name}" in _changed_in_place(source.tree)
+                found = [] if changed else list(kept_under(source, each, name))
+        if not found:
+            return []
+        waiting += [value for value in found if value not in seen]
+        seen.update(found)
+    return members
+
+
+@lru_cache(maxsize=64)
+def _changed_in_place(scope: ast.AST) -> frozenset[str]:
+    """The names, and the attributes of `self`, that a function or a file may change: by any method but those that only
+    look into a collection, by `+=`, by what is put into them or deleted."""
+    found = set()
+    for inner in ast.walk(scope):
+        match inner:
+            case ast.Call(func=ast.Attribute(value=changed, attr=name)) if name not in knowledge().looking_into:
+                found.add(ast.unparse(changed))
+            case ast.AugAssign(target=changed) | ast.Subscript(value=changed, ctx=ast.Store() | ast.Del()):
+                found.add(ast.unparse(changed))
+    return frozenset(found)
 
 
 def _on_its_own_level(scope: ast.AST, name: str) -> Iterator[ast.AST]:
@@ -200,8 +244,12 @@ def is_tensor(source: SourceFile, node: ast.AST, methods: Collection[str] = (), 
 
 def values_of(source: SourceFile, node: ast.Name, name: str) -> Iterator[ast.AST]:
     """What is put under a name in the function around it: its assignments, and the parameter."""
-    function = next((n for n in source.ancestors(node) if isinstance(n, _FUNCTIONS)), None)
-    return iter(_values(function or source.tree).get(name, ()))
+    return iter(_values(_function_around(source, node)).get(name, ()))
+
+
+def _function_around(source: SourceFile, node: ast.AST) -> ast.AST:
+    """The function that something stands in, else the file."""
+    return next((parent for parent in source.ancestors(node) if isinstance(parent, _FUNCTIONS)), source.tree)
 
 
 @lru_cache(maxsize=64)
