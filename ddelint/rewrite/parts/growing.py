@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.branch_functions import own_statements
 from ddelint.rewrite.reading.kinds import Kinds
-from ddelint.rewrite.reading.names import asks_compiling, names_read, places_of_stores, position
+from ddelint.rewrite.reading.names import asks_compiling, names_read, places_of_stores, position, runs_whenever
 from ddelint.rewrite.writing.rewrites import Rewrite, Statements
 
 
@@ -23,10 +23,11 @@ def appended_one_by_one(context: Context) -> Iterator[tuple[Rewrite, str]]:
         return
     loops = [node for node in site.source.ancestors(site.statement) if isinstance(node, (ast.For, ast.While))]
     whole = loops[-1] if loops else site.statement
+    inside = {*ast.walk(whole)}
     changes: dict[ast.AST, Any] = {}
     for statement in own_statements(whole):
         added = _added(statement)
-        if added is not None and _is_list(context, added[0], whole):
+        if added is not None and _is_list(context, added[0], whole, inside):
             changes[statement] = _appends(context, *added)
     if changes:
         yield Rewrite("", changes), ast.unparse(site.decision)
@@ -47,14 +48,25 @@ def _added(statement: ast.stmt) -> tuple[ast.Name, list[ast.expr]] | None:
             pass
         case _:
             return None
-    # each is computed before the list grows
-    if any(isinstance(element, ast.Starred) for element in elements) or rows.id in names_read(*elements[1:]):
+    # each is computed before the list grows, which goes by other names, too
+    if isinstance(elements[0], ast.Starred) or rows.id in names_read(*elements[1:]):
         return None
-    return rows, elements
+    return (rows, elements) if all(map(_reads_no_list, elements[1:])) else None
 
 
-def _is_list(context: Context, rows: ast.Name, whole: ast.stmt) -> bool:
-    """Whether a name holds a list where `whole` makes it longer: a run saw one, or a list was given to it last.
+def _reads_no_list(element: ast.expr) -> bool:
+    """Whether an element is the same however long a list is: a name, a number, what has its sign changed."""
+    match element:
+        case ast.Name() | ast.Constant():
+            return True
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+            return _reads_no_list(operand)
+    return False
+
+
+def _is_list(context: Context, rows: ast.Name, whole: ast.stmt, inside: Collection[ast.AST]) -> bool:
+    """Whether a name holds a list where `whole` makes it longer: a run saw one, or it is given nothing else there, nor
+    by the statement before, which runs whenever `whole` does.
 
     Behind that it may be bound to something else, as a tensor that is made of it.
     """
@@ -64,12 +76,13 @@ def _is_list(context: Context, rows: ast.Name, whole: ast.stmt) -> bool:
     function, source = context.site.function, context.site.source
     if function is None:
         return False
-    inside = {*ast.walk(whole)}
     given = [(place, source.parents.get(place)) for place in places_of_stores(function, rows.id)]
     given = [(place, node) for place, node in given if not isinstance(node, ast.AugAssign)]
     before = sorted((one for one in given if position(one[0]) < position(whole)), key=lambda one: position(one[0]))
-    reaching = [*before[-1:], *(one for one in given if one[0] in inside)]
-    return bool(before) and all(_makes_a_list(getattr(node, "value", None)) for _, node in reaching)
+    if not before or not runs_whenever(source, before[-1][1], whole):
+        return False
+    reaching = [before[-1], *(one for one in given if one[0] in inside)]
+    return all(_makes_a_list(getattr(node, "value", None)) for _, node in reaching)
 
 
 def _makes_a_list(value: object) -> bool:

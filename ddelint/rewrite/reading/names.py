@@ -257,6 +257,12 @@ def blocks(statement: ast.AST) -> Iterator[list[ast.stmt]]:
                 yield block
 
 
+def runs_whenever(source: SourceFile, node: ast.AST | None, later: ast.stmt) -> bool:
+    """Whether an assignment before a statement runs whenever that does: it is in its block, or in one around it."""
+    around = (one for one in (later, *source.ancestors(later)) if isinstance(one, ast.stmt))
+    return isinstance(node, (ast.Assign, ast.AnnAssign)) and any(node in enclosing_block(source, s) for s in around)
+
+
 def enclosing_block(source: SourceFile, statement: ast.stmt) -> list[ast.stmt]:
     """The list of statements that `statement` is a member of."""
     parent = source.parents.get(statement)

@@ -67,6 +67,14 @@ def test_what_is_added_is_appended_one_by_one(lines: str, expected: str) -> None
         "rows = [x]\nif total > 3:\n    rows += [x, rows[-1]]\nreturn rows",
         "rows = []\nif total > 3:\n    rows += given\nreturn rows",
         "rows = []\nif total > 3:\n    rows = rows + [x]\nreturn rows",
+        "if given:\n    rows = array\nelse:\n    rows = []\nif total > 3:\n    rows += [x]\nreturn rows",
+        "try:\n    rows = array\n    rows = f([])\n    rows = []\nexcept E:\n    pass\nif total > 3:\n    rows += [x]",
+        "rows = array\nfor _ in given:\n    rows = []\nif total > 3:\n    rows += [x]\nreturn rows",
+        "rows = array\nif given and (rows := []):\n    pass\nif total > 3:\n    rows += [x]\nreturn rows",
+        "for rows in given:\n    pass\nif total > 3:\n    rows += [x]\nreturn rows",
+        "rows = []\nother = rows\nif total > 3:\n    rows += [x, other[-1]]\nreturn rows",
+        "rows = []\nother = rows\nif total > 3:\n    rows += [x, not other]\nreturn rows",
+        "rows = []\nother = rows\nif total > 3:\n    rows.extend([x, len(other)])\nreturn rows",
     ],
 )
 def test_what_may_be_something_else_is_left(lines: str) -> None:
