@@ -103,6 +103,35 @@ def test_a_list_that_held_numbers_and_is_given_tensors_by_now(append: str, behin
     assert failures(text, found, samples, ("export", "compile")) == []
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "if len(x) > 2:\n        flags = [0.5]\n    else:\n        flags = []",
+        "flags = [0.5]\n    for _ in x:\n        flags = []",
+        "flags = [0.5]\n    if len(x) > 2:\n        flags = []",
+        "flags = []\n    def put():\n        flags.append(1)",
+    ],
+)
+def test_a_list_that_may_have_begun_with_numbers_is_left(head: str) -> None:
+    text = GROWN.format(append="flags.append((row > 2).any())", behind="flags = torch.tensor(flags)", end="")
+    text = text.replace("    flags = []", f"    {head}", 1)
+    seen = {"x": TypeFact("tensor", "float32", ("2", "3")), "row": TypeFact("tensor", "float32", ("3",))}
+    assert rewritten(MOVE, context_of(text, "torch.tensor(flags)", seen | {"flags": BOOLS}, "DDE005")) == []
+
+
+def test_a_list_begins_anew_in_each_turn() -> None:
+    import torch
+
+    loop = (
+        "    for part in (x, -x):\n        flags = []\n        for row in part:\n            flags.append(row.sum())\n"
+    )
+    text = f"import torch\n\n\ndef fn(x):\n{loop}        flags = torch.tensor(flags)\n    return flags + 1\n"
+    seen = {"x": TypeFact("tensor", "float32", ("2", "3")), "row": TypeFact("tensor", "float32", ("3",))}
+    (found,) = rewritten(MOVE, context_of(text, "torch.tensor(flags)", seen | {"flags": BOOLS}, "DDE005"))
+    samples = [(torch.tensor(rows),) for rows in ([[1.0, 2, 3], [0, 0, 1]], [[0.0, 1, 1], [2, 2, 2]])]
+    assert failures(text, found, samples, ("export", "compile")) == []
+
+
 BOOLS = TypeFact("list", element=TypeFact("bool"), length=2)
 
 
@@ -115,6 +144,13 @@ BOOLS = TypeFact("list", element=TypeFact("bool"), length=2)
         ("flags.append((row > 2).any())", "fill(flags)\n    flags = torch.tensor(flags)"),
         ("flags.extend([(row > 2).any()])", "flags = torch.tensor(flags)"),
         ("flags.append((row > 2).any())", "flags += more\n    flags = torch.tensor(flags)"),
+        ("flags.append(torch.where((row > 2).any(), -True, True))", "flags = torch.tensor(flags)"),
+        ("flags.append((row > 2).any())\n        torch.tensor(flags)\n        flags.append(3)", "flags = 1"),
+        ("torch.tensor(flags)\n        flags.append(3)", "flags = 1"),
+        ("torch.tensor(flags)\n        flags.append((row > 2).any())\n        flags = keep(flags)", "flags = 1"),
+        ("add = flags.append\n        add(1)\n        flags.append((row > 2).any())", "flags = torch.tensor(flags)"),
+        ("flags.append((row > 2).any())", "other = flags\n    other.append(1)\n    flags = torch.tensor(flags)"),
+        ("flags.append((row > 2).any())", "[flags[0] for k in x]\n    flags = torch.tensor(flags)"),
     ],
 )
 def test_what_may_be_no_tensor_without_dimensions_is_left(append: str, behind: str) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import around
+from ddelint.rewrite.reading.dtypes import literal_dtype
 from ddelint.rewrite.reading.kinds import NUMBERS, Kinds, is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import asks_compiling, called, is_pure, position
+from ddelint.rewrite.reading.names import asks_compiling, called, is_pure, position, runs_whenever
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
 
 _MESSAGE = "a tensor made of tensors reads each of them as a number; while compiling they are stacked"
 _OPTIONS = frozenset(("dtype", "device"))
-_OF_NUMBERS = {bool: "bool", int: "int64", float: "float32"}
 _SAME = frozenset(("float32", "int64", "bool"))
 """Dtypes that a list of numbers of this kind gets by itself."""
 
@@ -67,8 +68,8 @@ def _element(kinds: Kinds, listed: ast.expr) -> str | None:
 def _dtype(kinds: Kinds, part: ast.expr) -> str | None:
     """The dtype of a tensor without dimensions; None for anything else."""
     match part:
-        case ast.Call(func=ast.Attribute(value=owner, attr="where"), args=[test, *values], keywords=[]) if (
-            is_torch(owner) and len(values) == 2 and kinds.shape(test) == ()
+        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=[test, *values], keywords=[]) if (
+            name in knowledge().choosing and is_torch(owner) and len(values) == 2 and kinds.shape(test) == ()
         ):
             chosen = {_literal(value) or _dtype(kinds, value) for value in values}
             return chosen.pop() if len(chosen) == 1 else None
@@ -77,37 +78,56 @@ def _dtype(kinds: Kinds, part: ast.expr) -> str | None:
 
 def _literal(value: ast.expr) -> str:
     """The dtype of a number of Python's as a tensor chosen from two; a list of such numbers gets the same."""
-    match value:
-        case ast.Constant(value=number) if type(number) in _OF_NUMBERS:
-            return _OF_NUMBERS[type(number)]
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return _literal(inner)
-    return ""
+    number = value.operand if isinstance(value, ast.UnaryOp) else value
+    return "float32" if isinstance(number, ast.Constant) and type(number.value) is float else literal_dtype(value)
 
 
 def _given(context: Context, listed: ast.Name) -> list[ast.expr]:
-    """What is appended to a list that begins empty, up to where it is read; nothing where it may get anything else."""
+    """What may have been appended to a list that begins empty, where it is read; nothing where it may get other things.
+
+    It begins where that surely ran; what stands behind the read in a loop ran before it, too.
+    """
     function, source = context.site.function, context.site.source
     if function is None:
         return []
     here = next(node for node in source.ancestors(listed) if isinstance(node, ast.stmt))
     named = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == listed.id]
-    before = sorted((node for node in named if position(node) < position(here)), key=position)
-    begun = [number for number, node in enumerate(before) if isinstance(node.ctx, ast.Store)]
-    match source.parents.get(before[begun[-1]]) if begun else None:
+    before = [node for node in named if isinstance(node.ctx, ast.Store) and position(node) < position(here)]
+    begun = max(before, key=position, default=None)
+    beginning = source.parents.get(begun) if begun is not None else None
+    match beginning:
         case ast.Assign(targets=[_], value=ast.List(elts=[])) | ast.AnnAssign(value=ast.List(elts=[])):
             pass
         case _:
             return []
+    if begun is None or not runs_whenever(source, beginning, here) or any(_is_elsewhere(context, n) for n in named):
+        return []
+    around = [node for node in source.ancestors(listed) if node not in source.ancestors(begun)]
+    loops = [node for node in around if isinstance(node, (ast.For, ast.While))]
+    again = {*ast.walk(loops[-1])} if loops else set()
     parts: list[ast.expr] = []
-    for node in before[begun[-1] + 1 :]:
+    for node in named:
+        is_last = node is listed or (source.parents.get(node) is here and not again)
+        reaches = node in again or position(begun) < position(node) < position(listed)
+        if is_last or not reaches:
+            continue
         user = source.parents.get(node)
-        if isinstance(user, ast.Attribute) and user.attr == "append":
-            call = source.parents.get(user)
-            parts += call.args if isinstance(call, ast.Call) else []
-        elif not (isinstance(user, ast.Call) and _only_reads(user.func)):
-            return []
+        match user, source.parents.get(user) if user is not None else None:
+            case ast.Attribute(attr="append"), ast.Call(func=func, args=[part], keywords=[]) if func is user:
+                parts.append(part)
+            case ast.Call(func=func), _ if func is not node and _only_reads(func):
+                pass
+            case _:
+                return []
     return parts
+
+
+def _is_elsewhere(context: Context, node: ast.Name) -> bool:
+    """Whether a name stands in a function inside of that which is looked at: nobody knows when that runs."""
+    inside = itertools.takewhile(
+        lambda around: around is not context.site.function, context.site.source.ancestors(node)
+    )
+    return any(isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) for around in inside)
 
 
 def _only_reads(function: ast.expr) -> bool:

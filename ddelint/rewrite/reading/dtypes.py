@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called
 
+DTYPES_OF_NUMBERS = {"int": "int64", "bool": "bool"}
+"""What a tensor is of that is made of such numbers. Of floats it is of the default dtype, which programs may change."""
 _CONVERSIONS = frozenset(("to", "type"))
 
 
@@ -39,12 +42,24 @@ def _is_device(node: ast.expr) -> bool:
 
 def literal_dtype(node: ast.expr) -> str:
     """The dtype of a tensor that is made of literal numbers, all of one kind; empty where they are floats."""
-    values = [inner for inner in ast.walk(node) if isinstance(inner, ast.expr)]
-    allowed = (ast.List, ast.Tuple, ast.Constant, ast.UnaryOp)
-    if not all(isinstance(value, allowed) for value in values):
-        return ""
-    kinds = {type(value.value) for value in values if isinstance(value, ast.Constant)}
-    return {int: "int64", bool: "bool"}.get(kinds.pop(), "") if len(kinds) == 1 else ""
+    kinds = {*_kinds(node)}
+    return DTYPES_OF_NUMBERS.get(kinds.pop(), "") if len(kinds) == 1 else ""
+
+
+def _kinds(node: ast.expr) -> Iterator[str]:
+    """What Python calls the kinds of the numbers in a literal; empty for what is none."""
+    match node:
+        case ast.List(elts=inside) | ast.Tuple(elts=inside):
+            for each in inside:
+                yield from _kinds(each)
+        case ast.UnaryOp(op=ast.Not()):
+            yield "bool"
+        case ast.UnaryOp(operand=operand):  # `-True` is an integer
+            yield from ("int" if kind == "bool" else kind for kind in _kinds(operand))
+        case ast.Constant(value=value):
+            yield type(value).__name__
+        case _:
+            yield ""
 
 
 def class_around(context: Context) -> ast.ClassDef | None:

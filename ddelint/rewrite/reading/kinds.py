@@ -9,7 +9,13 @@ from enum import StrEnum
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.bindings import type_at
-from ddelint.rewrite.reading.dtypes import dtype_argument, literal_dtype, named_dtype, registered_buffer
+from ddelint.rewrite.reading.dtypes import (
+    DTYPES_OF_NUMBERS,
+    dtype_argument,
+    literal_dtype,
+    named_dtype,
+    registered_buffer,
+)
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import bindings, called, places_of_stores
 
@@ -32,7 +38,6 @@ _OF_FACTS = {
     "tensor": Kind.TENSOR,
     **{kind: Kind.BOOL if number == "bool" else Kind.NUMBER for kind, number in NUMBERS.items()},
 }
-_OF_ELEMENTS = {"int": "int64", "bool": "bool"}
 _TENSOR_ATTRIBUTES = frozenset(("T", "mT", "H", "data", "grad", "real", "imag"))
 _DIMENSIONS = frozenset(("axis", "dim", "keepdim"))
 _RANGE = frozenset(("start", "end", "step"))
@@ -215,7 +220,9 @@ class Kinds:
             return "uint8" if name in {"all", "any"} and inner == "uint8" else "bool"
         if name in table.literal and node.args:
             element = fact.element if (fact := self.fact(node.args[0])) is not None else None
-            return literal_dtype(node.args[0]) or (_OF_ELEMENTS.get(element.kind, "") if element is not None else "")
+            return literal_dtype(node.args[0]) or (
+                DTYPES_OF_NUMBERS.get(element.kind, "") if element is not None else ""
+            )
         if name in table.integer:
             return "integer" if self._gives_integers(node) else ""
         if name in table.accumulating:
