@@ -27,6 +27,9 @@ def optimizer(base: str, line: str, before: str = "import torch") -> str:
         ("Optimizer", "import torch\nfrom torch.optim import Optimizer"),
         ("Optimizer", "import torch\nfrom torch.optim.optimizer import Optimizer"),
         ("optim.Optimizer", "import torch\nimport torch.optim as optim"),
+        ("torch.optim.SGD", "import torch"),
+        ("AdamW", "import torch\nfrom torch.optim import AdamW"),
+        ("Adam", "import torch\nfrom torch.optim.adam import Adam"),
     ],
 )
 @pytest.mark.parametrize(
@@ -41,7 +44,7 @@ def test_the_step_of_an_optimizer(tmp_path: Path, base: str, before: str, line: 
     assert len(rows(tmp_path, {"careful.py": optimizer(base, line, before)})) == found
 
 
-@pytest.mark.parametrize("base", ["object", "Schedule"])
+@pytest.mark.parametrize("base", ["object", "Schedule", "torch.optim.lr_scheduler.StepLR"])
 def test_a_step_of_something_else(tmp_path: Path, base: str) -> None:
     text = optimizer(base, "if p.grad.norm() > 0: p.sub_(p.grad)", "import torch\nfrom schedules import Schedule")
     assert rows(tmp_path, {"careful.py": text}) == []

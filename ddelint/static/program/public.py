@@ -52,7 +52,7 @@ def public_functions(path: str, outline: Outline, project: Imports | None) -> fr
             found |= {f"{owner}.{name}" for name in of_tensors if not _prepares(cls, name)}
         elif not owner.startswith("_"):
             found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, static=True)}
-        if cls.bases and _is_optimizer(path, owner, project):
+        if cls.bases and _inherits(path, owner, "stepping_bases", project):
             steps = operators().regions["stepping"] & cls.methods.keys()
             found |= {f"{owner}.{name}" for name in steps if not reader.is_eager(cls.methods[name])}
         if cls.bases or not owner.startswith("_"):
@@ -125,15 +125,14 @@ def _places(folder: str) -> frozenset[str] | None:
 
 def _is_interface(path: str, owner: str, bases: tuple[str, ...], project: Imports | None) -> bool:
     """Whether objects of a class are compiled: modules, and what goes with them."""
-    if _is_module(path, owner, bases, project):
-        return True
-    known = operators().regions["interface_bases"]
-    return project is not None and any(ancestor in known for ancestor in project.ancestors(path, owner))
+    return _is_module(path, owner, bases, project) or _inherits(path, owner, "interface_bases", project)
 
 
-def _is_optimizer(path: str, owner: str, project: Imports | None) -> bool:
-    known = operators().regions["stepping_bases"]
-    return project is not None and any(ancestor in known for ancestor in project.ancestors(path, owner))
+def _inherits(path: str, owner: str, bases: str, project: Imports | None) -> bool:
+    """Whether a class is made of one of those, or of one whose module is among them, that this entry has."""
+    known = operators().regions[bases]
+    found = project.ancestors(path, owner) if project is not None else ()
+    return any(ancestor in known or ancestor.rpartition(".")[0] in known for ancestor in found if type(ancestor) is str)
 
 
 def _is_module(path: str, owner: str, bases: tuple[str, ...], project: Imports | None) -> bool:
