@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.parts.searched import NotSearched, Search, asked_along, bound_of
+from ddelint.rewrite.parts.search_bounds import NotSearched, bound_of
+from ddelint.rewrite.parts.searched import Search, asked_along, fitting, reads
 from ddelint.rewrite.reading.names import asks_compiling, is_pure
-from ddelint.rewrite.writing.rewrites import Rewrite, restructured, rewriting
+from ddelint.rewrite.writing.rewrites import Rewrite, Statements, restructured, rewriting
 
 _MESSAGE = "while compiling, count how many places in a row the loop goes past; eager keeps the loop"
 _COST = "every place up to the bound is looked at"
@@ -23,11 +25,16 @@ def counted_search(context: Context) -> Iterator[Rewrite]:
         return
     with suppress(NotSearched):
         search = _search(context, statement)
+        named: Statements = []
+        fitting(context, search)
+        if len(list(reads(search))) > 1:
+            bound, named = search.bound.named(context)
+            search = replace(search, bound=bound)
         passed = [asked_along(context, search, node) for node in search.asked]
         held = write.joined(ast.BitAnd(), passed)
         in_order = write.expr("{}.flip(0)", held) if search.backwards else held
         count = write.expr("{}.to(torch.int64).cumprod(0).sum().item()", in_order)
-        lines = write.assigned(search.index, count, ast.Sub() if search.backwards else ast.Add())
+        lines = [*named, *write.assigned(search.index, count, ast.Sub() if search.backwards else ast.Add())]
         beside = write.beside(lines, [statement])
         yield restructured(_MESSAGE, {statement: beside}, _COST, decisions=(statement.test,))
 
@@ -42,8 +49,8 @@ def _search(context: Context, statement: ast.While) -> Search:
             backwards = isinstance(way, ast.Sub)
         case _:
             raise NotSearched
-    given = {part: bound for part in parts if (bound := bound_of(context, statement.test, part, index)) is not None}
+    given = {part: bound for part in parts if (bound := bound_of(context, part, index, backwards=backwards))}
     bounds, asked = list(given.values()), [part for part in parts if part not in given]
-    if len(bounds) != 1 or not asked or not all(map(is_pure, parts)) or isinstance(bounds[0], int) is not backwards:
+    if len(bounds) != 1 or not asked or not all(map(is_pure, parts)):
         raise NotSearched
     return Search(index, backwards, bounds[0], asked)

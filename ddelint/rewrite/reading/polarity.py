@@ -11,7 +11,7 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, enclosing_block
 from ddelint.sources.sites import Role
 
-_FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.Gt,
     ast.Gt: ast.Lt,
     ast.LtE: ast.GtE,
@@ -73,7 +73,7 @@ def general_side(test: ast.expr) -> bool | None:
 def _compared(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> bool | None:
     kind = type(operator)
     if isinstance(left, ast.Constant) and not isinstance(right, ast.Constant):
-        left, right, kind = right, left, _FLIPPED.get(kind, kind)
+        left, right, kind = right, left, FLIPPED.get(kind, kind)
     if isinstance(right, ast.Constant) and isinstance(right.value, int):
         if (kind, int(right.value)) in _EMPTY:
             return False
