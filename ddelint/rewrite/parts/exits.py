@@ -237,6 +237,7 @@ class _Leaving:
         parts = self._known_part(exit)
         if parts is None:
             test = merge.truths({}).of(exit.test)
+            in_range = self._in_range(exit.test)
             noted = [*arm.prelude, *choices.noted(test, given)]
             before = assigned_on_every_way(self.loop.body[: self.loop.body.index(statement)])
             for name in (name for name in self.unset if name not in before and name not in given):
@@ -244,8 +245,8 @@ class _Leaving:
             if exit is statement and not self.unset:
                 left = fresh_name(self.source, "stays")
                 named = [*self.write.assigned(left, test), *choices.noted(self.write.expression(left), given)]
-                self.exits.append((exit, [*arm.prelude, *named], left))
-            return self.write.beside([*noted, *self._in_range(exit.test)], [exit])
+                self.exits.append((exit, [*arm.prelude, *named, *in_range], left))
+            return self.write.beside([*noted, *in_range], [exit])
         asking, known = parts
         asked = asking[0] if len(asking) == 1 else ast.copy_location(ast.BoolOp(ast.Or(), asking), asking[0])
         noted = choices.noted(merge.truths({}).of(asked), given)

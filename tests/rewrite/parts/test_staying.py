@@ -62,3 +62,23 @@ def test_nothing_is_computed_that_eager_never_computes(body: str) -> None:
 def test_what_may_not_stay_is_left(body: str) -> None:
     found = rewritten("masked_loop", context_of(HEAD + body, "x.sum() < 3", TYPES, "DDE105"))
     assert not any("_before" in new for new in found)
+
+
+@pytest.mark.parametrize(
+    ("test", "kept"),
+    [
+        ("count == n", "count = torch.sym_min(count, n - 1)"),
+        ("count >= n", "count = torch.sym_min(count, n - 1)"),
+        ("count > n", "count = torch.sym_min(count, n)"),
+    ],
+)
+def test_what_the_exit_keeps_in_range_stays_there(test: str, kept: str) -> None:
+    body = (
+        f"    y, count = x, 0\n    for _ in range(4):\n        if {test}:\n            break\n"
+        "        y = y / y.norm()\n        rows = x[count]\n        count += 1\n    return y\n"
+    )
+    types = {**TYPES, "n": TypeFact("symint")}
+    text = HEAD.replace("(x)", "(x, n)") + body
+    found = [new for new in rewritten("masked_loop", context_of(text, test, types, "DDE105"))]
+    assert [kept in new for new in found] == [True, True]
+    assert "_before" in found[1]
