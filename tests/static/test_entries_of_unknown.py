@@ -8,11 +8,12 @@ from ddelint.sources.source import SourceFile
 from ddelint.static.checks import check_source
 
 
-def found(*lines: str) -> list[tuple[int, str]]:
-    """Rows of the body, from one on, with the rules of what is found there."""
+def found(*lines: str, method: tuple[str, ...] = ()) -> list[tuple[int, str]]:
+    """Rows of the body, from one on, with the rules of what is found there, and in the method that stands behind."""
     body = "\n".join(f"        {line}" for line in lines)
     head = "import torch\n\nclass M(torch.nn.Module):\n    def forward(self, x, store, rate: float):\n"
-    return [(one.span.row - 4, one.code) for one in check_source(SourceFile("model.py", f"{head}{body}\n"))]
+    text = f"{head}{body}\n" + "".join(f"\n    {line}" for line in method) + "\n"
+    return [(one.span.row - 4, one.code) for one in check_source(SourceFile("model.py", text))]
 
 
 @pytest.mark.parametrize(
@@ -28,10 +29,30 @@ def found(*lines: str) -> list[tuple[int, str]]:
         (("store['n'] = x.norm()", "store['n'] = 1", "if store['n'] > 0:", "    x = x + 1", "return x"), []),
         (("store['n'] = x.norm()", "store = rate", "if store['n'] > 0:", "    x = x + 1", "return x"), []),
         (("store[0] = x.norm()", "if store['n'] > 0:", "    x = x + 1", "return x"), []),
+        (("store['n'] = x.norm()", "store[rate] = 1", "if store['n'] > 0:", "    x = x + 1", "return x"), []),
+        (("store['n'] = x.norm()", "store.update(n=1)", "if store['n'] > 0:", "    x = x + 1", "return x"), []),
+        (("store['n'] = x.norm()", "rate.fill([store])", "if store['n'] > 0:", "    x = x + 1", "return x"), []),
+        (("store['n'] = x.norm()", "rate(k=store)", "if store['n'] > 0:", "    x = x + 1", "return x"), []),
+        (("store['n'] = x.norm()", "x = rate(store['n'])", "if store['n'] > 0:", "    x = x + 1", "return x"), [3]),
     ],
 )
 def test_entries_behind_a_text(lines: tuple[str, ...], rows: list[int]) -> None:
     assert [row for row, _ in found(*lines)] == rows
+
+
+def test_what_a_method_calls_the_same_is_something_else() -> None:
+    method = ("def step(self, store):", "    if store['n'] > 0: return 1")
+    assert found("store['n'] = x.norm()", "self.step(fetch())", "return x", method=method) == []
+
+
+def test_what_a_method_puts_into_its_own_is_not_in_what_is_called_the_same() -> None:
+    method = ("def step(self, x):", "    store = x.make()", "    store['n'] = x.norm()")
+    assert found("self.step(x)", "if store['n'] > 0: x = -x", "return x", method=method) == []
+
+
+def test_what_a_method_puts_under_self_is_found_behind_it() -> None:
+    method = ("def step(self, x):", "    self.seen = x.norm()")
+    assert found("self.step(x)", "if self.seen > 0: x = -x", "return x", method=method) == [(2, "DDE105")]
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ class State:
     def __init__(self, names: dict[str, Value] | None = None, facts: Facts | None = None) -> None:
         self.names: dict[str, Value] = names if names is not None else {}
         self.attributes: dict[str, Value] = {}
+        """What is known of attributes, by their chains; and of entries of something unknown, by a text in its place."""
         self.facts = facts if facts is not None else Facts()
         self.reads: dict[object, ast.expr] = {}
         """Numbers read on every path to here, by what was read: a second read makes a second symbol."""
@@ -55,10 +56,20 @@ class State:
         self.names, self.attributes = other.names, other.attributes
         self.facts, self.reads, self.choices = other.facts, other.reads, other.choices
 
+    def of_self(self) -> dict[str, Value]:
+        """What is known of the object that a method is called on."""
+        return {chain: value for chain, value in self.attributes.items() if chain.startswith("self.")}
+
     def forget_attributes(self, name: str) -> None:
         """A name was bound anew: what was known of its attributes is void."""
         prefix = name + "."
         for chain in [c for c in self.attributes if c.startswith(prefix)]:
+            del self.attributes[chain]
+
+    def forget_entries(self, name: str) -> None:
+        """What a name holds may have been changed: what was put behind texts into it (`state["k"]`) is void."""
+        own = (f"{name}.'", f'{name}."')
+        for chain in [c for c in self.attributes if c.startswith(own)]:
             del self.attributes[chain]
 
     def forget_choices(self, chain: str) -> None:

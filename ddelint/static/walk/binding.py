@@ -157,6 +157,8 @@ def _store_item(walker: Walker, target: ast.Subscript, value: Value, state: Stat
         assign_back(root, with_element(owner, index, value), state)
     elif owner == UNKNOWN and (chain := entry_of(root, index)):
         state.attributes[chain] = value
+    elif owner == UNKNOWN and isinstance(root, ast.Name) and not isinstance(index, Constant):
+        state.forget_entries(root.id)
 
 
 def entry_of(root: ast.expr, index: Value) -> str:

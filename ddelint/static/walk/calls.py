@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from functools import reduce
 
 from ddelint.knowledge.operators import dotted_name, operators
@@ -70,8 +71,30 @@ def call(walker: Walker, node: ast.Call, function: Value, state: State) -> Value
         if keyword.arg is not None:
             keywords[keyword.arg] = value
     answer = dispatch(walker, function, Call(node, arguments, nodes, keywords, state))
+    if state.attributes:
+        for name in _given_whole(node):
+            state.forget_entries(name)
     hand_over(walker, node, (*arguments, *keywords.values()), state)
     return answer
+
+
+def _given_whole(node: ast.expr) -> Iterator[str]:
+    """The names that a call is given, also in a list or dictionary, or whose method it is: it may change what they
+    hold."""
+    parts: Iterable[ast.expr | None] = ()
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.Call(func=func, args=args, keywords=keywords):
+            owner = (func.value,) if isinstance(func, ast.Attribute) else ()
+            parts = (*owner, *args, *(keyword.value for keyword in keywords))
+        case ast.Starred(value=value):
+            parts = (value,)
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) | ast.Dict(values=parts):
+            pass
+    for part in parts:
+        if part is not None and not isinstance(part, ast.Call):  # a call inside has its own turn
+            yield from _given_whole(part)
 
 
 def dispatch(walker: Walker, function: Value, call: Call) -> Value:

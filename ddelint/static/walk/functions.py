@@ -71,7 +71,7 @@ def invoke(
     if own and not walker.quiet and isinstance(node, ast.Call):
         _read_heirs_later(walker, function, arguments, keywords, state, node)
     signature: Signature | None = None
-    if seen is None and not (own and state.attributes):
+    if seen is None and not (own and state.of_self()):
         signature = Signature(definition, names, walker.quiet > 0)
         found = walker.summaries.find(signature, state.facts)
         if found is not None:
@@ -87,14 +87,15 @@ def invoke(
     if end is not None:
         state.facts = end.facts
         if own:
-            state.attributes = end.attributes
+            beside = {chain: value for chain, value in state.attributes.items() if not chain.startswith("self.")}
+            state.attributes = beside | end.of_self()
         if at_home:
             _written_outside(walker, definition, end, state)
     if returned is None:
         return promised
     if bare(returned) == UNKNOWN and promised != UNKNOWN:
         returned = promised
-    if before is not None and signature is not None and end is not None and not (own and end.attributes):
+    if before is not None and signature is not None and end is not None and not (own and end.of_self()):
         alone = walker.following.refusals == refusals and before == end.facts.older_than(floor)
         if alone:
             walker.summaries.keep(signature, returned, floor, end.facts)
@@ -128,7 +129,7 @@ def _entry(seen: Mapping[str, Value] | None, names: dict[str, Value], own: bool,
     """What holds where a function begins; `seen`: what it sees from outside, `own`: of the object that calls it."""
     entry = State({**seen, **names} if seen else names, state.facts)
     if own:
-        entry.attributes = dict(state.attributes)
+        entry.attributes = state.of_self()
         entry.constructs = state.constructs
     return entry
 
