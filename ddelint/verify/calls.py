@@ -92,6 +92,8 @@ class Outcome:
     """What the program reaches beside its module, whether the call changed it or not (see `reach`)."""
     assigned: frozenset[str] = frozenset()
     """Plain attributes that hold another tensor than before: what is assigned while torch.export traces is lost."""
+    effects_later: Mapping[str, Frozen] = field(default_factory=dict)
+    """What is not as it was before the call once gradients were taken: a backward pass may have effects, too."""
     replaced: Mapping[str, Frozen] = field(default_factory=dict)
     """What the changed parameters, buffers and attributes that are tensors held before, where that is known."""
 
@@ -103,7 +105,7 @@ class Outcome:
     @property
     def state_changed(self) -> bool:
         """Whether another call of the same instance may come out differently."""
-        return bool(self.effects)
+        return bool(self.effects or self.effects_later)
 
 
 def run(
@@ -147,9 +149,11 @@ def run(
     changed, rebound = watch.changes(freezer)
     effects = {**reached.changes(), **changed}
     found, gradient_error = None, None
+    effects_later: Mapping[str, Frozen] = {}
     if gradients and error is None:
         found, gradient_error = _gradients(result, module, arguments)
         later = randomness.digest()
+        effects_later = {**reached.changes(), **watch.changes(freezer)[0]} if found is not None else {}
     return Outcome(
         frozen,
         error,
@@ -167,6 +171,7 @@ def run(
         module is not None and module.training,
         reached.names,
         watch.assigned(),
+        effects_later,
         dict(watch.held_before(changed)),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import torch
@@ -50,6 +50,8 @@ MIXED = "mixed dtypes"
 """The same on the path that is compiled, of one argument of another dtype: eager keeps what it gave."""
 COUNT = "count in a tensor"
 """The aspect in which an attribute that counted in Python holds the same count in a tensor."""
+LATER = "mutation by the backward pass"
+"""The aspect in which gradients leave another state behind: an arm that is computed and not chosen has them, too."""
 TOLD = frozenset(
     (SIGN_OF_ZERO, SIDE_EFFECT, WARNING, MEETING, ZEROS, SHARED, COPIED, PROMOTED, WIDENED, MIXED, DRAWS, POISONED)
 ) | {AS_TENSOR, COUNT}
@@ -152,7 +154,7 @@ def _call_mismatches(
         for found in outcome_differences(expected, got, tolerance, everything=where == "eager", moved=moved):
             if found.aspect == SIDE_EFFECT and where != TRACED_PATH:
                 continue  # what runs while tracing leaves none behind, whatever was rewritten
-            if found.aspect in (COUNT, ZEROS) and where not in ("eager", TRACED_PATH):
+            if found.aspect in (COUNT, ZEROS, LATER) and where not in ("eager", TRACED_PATH):
                 continue  # the path that tracing picks has reported it
             yield mismatch(found.aspect, found.expected, found.got)
         if where == "eager":
@@ -203,12 +205,34 @@ def outcome_differences(
     for found in differences(expected.arguments, got.arguments, tolerance, noise=noise):
         yield Difference("mutation", f"arguments{found.place}", found.expected, found.got)
     # what only the rewritten program has (how an operator finds its modules) is no state of the original's
-    own = {name: value for name, value in got.effects.items() if name not in got.reached - expected.reached}
-    yield from _effect_differences(expected, replace(got, effects=own), tolerance, everything, moved)
+    shared = replace(
+        got,
+        effects=_without(got.effects, got.reached - expected.reached),
+        effects_later=_without(got.effects_later, got.reached - expected.reached),
+    )
+    yield from _effect_differences(expected, shared, tolerance, everything, moved)
     if everything:
         for name in sorted(got.rebound - expected.rebound):
             yield Difference("mutation", name, f"self.{name} is the same tensor as before", "another one in its place")
     yield from gradient_differences(expected, got, tolerance, moved)
+    yield from _differences_later(expected, shared, tolerance, everything)
+
+
+def _without(effects: Mapping[str, Frozen], names: Collection[str]) -> dict[str, Frozen]:
+    return {name: value for name, value in effects.items() if name not in names}
+
+
+def _differences_later(expected: Outcome, got: Outcome, tolerance: Tolerance, everything: bool) -> Iterator[Difference]:
+    """What the backward pass has changed: of what the call itself changed, that is reported already."""
+    if expected.gradients is None or got.gradients is None:
+        return
+    by_call = expected.effects.keys() | got.effects.keys()
+    one, other = (
+        replace(each, effects={name: value for name, value in each.effects_later.items() if name not in by_call})
+        for each in (expected, got)
+    )
+    for found in _effect_differences(one, other, tolerance, everything, ()):
+        yield replace(found, aspect=LATER if found.aspect == "mutation" else found.aspect)
 
 
 def parts_in_form(expected: Outcome, got: Outcome) -> bool:

@@ -1510,6 +1510,14 @@ WRONG = (
         "logits = torch.where(temperature < 0.7, logits * 2, logits / 2)",
         "value",
     ),
+    Row(
+        "F",
+        "counted_backward",
+        "the gradients of what is not chosen are counted, too",
+        RESTRUCTURED,
+        "y = torch.where(x.abs().max() > 2, y + Counted.apply(y * 0.5, self.trained), y)",
+        "mutation by the backward pass",
+    ),
 )
 
 DOUBTFUL = (
@@ -3013,6 +3021,14 @@ DOUBTFUL = (
         "y = rows.sum(0)",
         "frozenset.ones=True: value differs",
     ),
+    Row(
+        "D",
+        "response_curve",
+        "torch.where for levels, too, which are numbers",
+        RESTRUCTURED,
+        "y = torch.where(level > self.knee, self.knee + (level - self.knee) * 0.5, level * 1.0)",
+        "`__getitem__` is called at line 29, perhaps with what is no tensor",
+    ),
 )
 
 RIGHT = (
@@ -3990,6 +4006,27 @@ RIGHT = (
         """
         none = torch.full((), rows.shape[0] == 0)
         y = torch.where(none, x.new_full((4,), 1.0 if "ones" in OPTIONS else 0.0), rows.sum(0))
+        """,
+    ),
+    Row(
+        "F",
+        "trained_by_gradient",
+        "the gradients of what is not chosen are zero, and not counted",
+        RESTRUCTURED,
+        "y = torch.where(x.abs().max() > 2, y + Counted.apply(y * 0.5, self.trained), y)",
+    ),
+    Row(
+        "D",
+        "response_curve",
+        "both while compiling, and one of them for levels",
+        RESTRUCTURED,
+        f"""
+        if {COMPILING}:
+            y = torch.where(level > self.knee, self.knee + (level - self.knee) * 0.5, level * 1.0)
+        elif level > self.knee:
+            y = self.knee + (level - self.knee) * 0.5
+        else:
+            y = level * 1.0
         """,
     ),
 )

@@ -11,6 +11,7 @@ from ddelint.knowledge.unions import is_none
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.neighbours import Importers, importers
+from ddelint.rewrite.reading.operator_calls import calls_by_operator
 from ddelint.rewrite.reading.plainly import is_number, is_tensor, kept_under, values_of
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
@@ -63,6 +64,8 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
             numbers = (call for call in inherited if _gives_numbers(file, call, function, asked))
             asking = _places(call for call in numbers if not _was_run(file, call, run or ()))
             places += [f"{place} of {os.path.basename(file.filename)}" for place in asking]
+        if run is not None:
+            places += _places_by_operator(source, function.name, owner.name, run, importing)
         methods = _methods_handed_on(source, function.name) if run is not None else ()
         handed = _places(method for method in methods if not _is_in_what_ran(source, method, run or ()))
         if run is not None and is_static(function):
@@ -198,6 +201,20 @@ def _places_elsewhere(
         ]
         elsewhere = "" if file is source else f" of {os.path.basename(file.filename)}"
         found += [f"{place}{elsewhere}" for place in _places(doubtful)]
+    return found
+
+
+def _places_by_operator(
+    source: SourceFile, method: str, owner: str, run: Collection[str], importing: Importers
+) -> list[str]:
+    """Where a method is asked for by a sign (`curve[3]`) of an instance of its class, in code that was not run, with
+    what is plainly a number or may be one that the class keeps."""
+    found = []
+    for file, name in ((source, owner), *importing(source.filename, owner)):
+        asked = calls_by_operator(file, name, method)
+        numbers = (place for place, given in asked if is_number(file, given) or _is_kept_number(file, given))
+        elsewhere = "" if file is source else f" of {os.path.basename(file.filename)}"
+        found += [f"{place}{elsewhere}" for place in _places(p for p in numbers if not _was_run(file, p, run))]
     return found
 
 

@@ -337,3 +337,52 @@ def test_a_class_may_be_asked_for_what_needs_no_instance(project: Path, call: st
     assert bool(callers(project, run, f"{STATIC}\n{call}\n")) is counts
     (project / "plans.py").write_text(f"from .helpers import Pool\n{call}\n")
     assert callers(project, run, STATIC).endswith("of plans.py, perhaps with what is no tensor") is counts
+
+
+SIGNS = """
+class Curve:
+    def METHOD(self, n, most=3):
+        if n > most:
+            return most
+        return n
+
+class Model:
+    def __init__(self):
+        self.curve, self.other = Curve(), Other()
+
+    def forward(self, x, count):
+        return x * self.curve.METHOD(count)
+
+    def report(self, x, levels: float):
+        curve = self.curve
+        return [GIVEN for step in range(11)]
+
+SHARED = Curve()
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "counts"),
+    [
+        ("__getitem__", "self.curve[step / 10]", True),
+        ("__getitem__", "curve[3]", True),
+        ("__getitem__", "Curve()[levels]", True),
+        ("__getitem__", "SHARED[step]", True),
+        ("__getitem__", "self.curve[x.abs()]", False),
+        ("__getitem__", "self.other[step]", False),
+        ("__getitem__", "self.curve(step)", False),
+        ("__call__", "self.curve(step)", True),
+        ("forward", "self.curve(step)", True),
+        ("__contains__", "step in self.curve", True),
+        ("__matmul__", "self.curve @ 0.5", True),
+        ("__rmul__", "0.5 * self.curve", True),
+        ("__rmul__", "self.curve * 0.5", False),
+        ("__lt__", "self.curve < 0.5", True),
+        ("at_most", "self.curve[step]", False),
+    ],
+)
+def test_an_instance_may_be_asked_by_a_sign(project: Path, method: str, given: str, counts: bool) -> None:
+    text = SIGNS.replace("METHOD", method).replace("GIVEN", given)
+    found = callers(project, (f"FILE::Curve.{method}", "FILE::Model.forward"), text)
+    assert found == (f"`{method}` is called at line 17, perhaps with what is no tensor" if counts else "")
+    assert callers(project, (f"FILE::Curve.{method}", "FILE::Model.forward", "FILE::Model.report"), text) == ""
