@@ -64,6 +64,15 @@ def test_what_a_method_puts_under_self_is_found_behind_it() -> None:
         ("n = max(rate, 2 * (x.sum().item() / rate))", True),
         ("n = max(rate, (x.sum() / x.max()).item())", True),
         ("n = max(3, x.argmax().item())", False),
+        ("n = max(3, x[0].div(2).item())", True),
+        ("n = max(3, x[0].div(2, rounding_mode='floor').item())", False),
+        ("n = max(3, torch.div(x[0], 2, rounding_mode='trunc').item())", False),
+        ("n = max(3, -x.mean().item())", True),
+        ("n = max(3, -x.argmax().item())", False),
+        ("n = max(3, abs(x.mean()).item())", True),
+        ("n = max(3, x.sum().item() ** 0.5)", True),
+        ("n = max(3, x.argmax().item() ** 2)", False),
+        ("n = max(3, x.sum().item() * 0.5)", True),
         ("n = max(3, round(x.norm().item()))", False),
         ("n = max(3, int(x.norm().item() / 2))", False),
         ("n = max(rate, x.sum().item())", False),
@@ -79,6 +88,8 @@ def test_fractions_are_compared(line: str, asks: bool) -> None:
     [
         ("x.norm().item()", True),
         ("x.sum().item() / rate", True),
+        ("x.norm().item() * 2", True),
+        ("x.argmax().item() * 2", False),
         ("int(x.norm().item())", False),
         ("int(rate * x.norm().item())", False),
         ("x.sum().item() // rate", False),
@@ -86,3 +97,11 @@ def test_fractions_are_compared(line: str, asks: bool) -> None:
 )
 def test_a_fraction_that_has_a_name(made: str, asks: bool) -> None:
     assert ((2, "DDE108") in found(f"n = {made}", "n = max(rate, n)", "return x * n")) == asks
+    assert ((2, "DDE108") in found(f"n = {made}", "n = max(3, n * 2)", "return x * n")) == asks
+    assert ((3, "DDE108") in found(f"n = {made}", "n = -n * 2", "n = max(3, n)", "return x * n")) == asks
+
+
+@pytest.mark.parametrize(("made", "asks"), [("x.norm().item()", True), ("x.argmax().item()", False)])
+def test_a_fraction_that_a_loop_makes_of_itself(made: str, asks: bool) -> None:
+    lines = (f"n = {made}", "for _ in range(9):", "    n = n * 2", "    n = max(3, n * 2)", "return x * n")
+    assert ((4, "DDE108") in found(*lines)) == asks

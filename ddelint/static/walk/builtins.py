@@ -124,7 +124,7 @@ def _extreme(walker: Walker, call: Call, pick: Pick) -> Value:
         return KNOWN if all(isinstance(value, (Constant, Known)) for value in values) else UNKNOWN
     source = unbacked[0]
     fraction = any(
-        (isinstance(value, Constant) and type(value.value) is float) or _is_fraction(node, value)
+        (isinstance(value, Constant) and type(value.value) is float) or _is_fraction(walker, node, call.state, set())
         for node, value in zip(call.node.args, values)
     )
     if fraction and source.topic == "number" and not source.loose:  # integers stay symbolic, what else is compared
@@ -133,22 +133,33 @@ def _extreme(walker: Walker, call: Call, pick: Pick) -> Value:
     return replace(source, form=form, comparisons=())
 
 
-def _is_fraction(node: ast.expr, value: Value) -> bool:
+def _is_fraction(walker: Walker, node: ast.expr, state: State, seen: set[ast.AST]) -> bool:
     """Whether a number is no integer, by how it is computed or by what it is read from."""
+    known = operators()
     match node:
+        case ast.Constant(value=literal):
+            return type(literal) is float
         case ast.BinOp(op=ast.Div()):
             return True
-        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()):
-            return _is_fraction(node.left, UNKNOWN) or _is_fraction(node.right, UNKNOWN)
-        case ast.Call(func=ast.Attribute(value=inner, attr=name)):
-            known = operators()
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Pow()):
+            return _is_fraction(walker, node.left, state, seen) or _is_fraction(walker, node.right, state, seen)
+        case ast.UnaryOp(operand=operand):
+            return _is_fraction(walker, operand, state, seen)
+        case ast.Call(func=ast.Attribute(value=inner, attr=name), keywords=keywords):
             if known.returns.get(name) == "item":
-                return _is_fraction(inner, UNKNOWN)
-            return name in known.regions["fractions"]
-        case ast.Call():  # `int(n)`
+                return _is_fraction(walker, inner, state, seen)
+            is_rounded = any(keyword.arg in known.regions["rounded_by"] for keyword in keywords)
+            return name in known.regions["fractions"] and not is_rounded
+        case ast.Call(func=ast.Name(id=function), args=[inner]) if function in known.regions["sign_only"]:
+            return _is_fraction(walker, inner, state, seen)
+        case ast.Call():
             return False
+    value = walker.value_of(node, state)
     made = value.trail.node if isinstance(value, Unbacked) and value.trail is not None else node
-    return made is not node and isinstance(made, ast.expr) and _is_fraction(made, UNKNOWN)
+    if made in seen or not isinstance(made, ast.expr):  # a loop makes a number of itself
+        return False
+    seen.add(made)
+    return made is not node and _is_fraction(walker, made, state, seen)
 
 
 def _asks_all(walker: Walker, call: Call) -> Value:
