@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -58,6 +59,12 @@ class Choices:
         lines = self.write.assigned(self.left, test) if named else []
         entry = self.write.tuple([self.left if named else test, *values])
         return [*lines, *self.write.lines("{choices}.append({entry})", choices=self.name, entry=entry)]
+
+    def held(self, left: str, test: Expr, given: Mapping[str, Part] | None = None) -> Statements:
+        """The lines at an exit whose test, once it was true, stays so under the name `left`."""
+        # a new tensor each time: `|=` would change what is noted
+        once = self.write.operation(left, ast.BitOr(), test)
+        return [*self.write.assigned(left, once), *self.noted(self.write.expression(left), given)]
 
     def _noted(self, kept: Kept, value: Part, copied: bool = False) -> Expr:
         if kept.number == "float":

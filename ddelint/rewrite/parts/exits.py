@@ -7,7 +7,7 @@ what is read behind it is chosen there, and what has grown since is cut to the l
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -65,10 +65,9 @@ def leaving(context: Context, statement: ast.If | ast.While) -> Iterator[Rewrite
             leaves = _Leaving(context, function, loop)
             rewrite = leaves.rewrite()
             yield rewrite
-            stays = leaves.staying()
+            stays = leaves.staying(rewrite.changes)
             if stays:
-                message = f"{rewrite.message}; {_STAYS}"
-                yield replace(rewrite, message=message, changes={**rewrite.changes, **stays})
+                yield replace(rewrite, message=f"{rewrite.message}; {_STAYS}", changes=stays)
 
 
 def returning(context: Context, statement: ast.If) -> Iterator[Rewrite]:
@@ -104,10 +103,9 @@ def returning(context: Context, statement: ast.If) -> Iterator[Rewrite]:
         message = "run all iterations while compiling, and choose the first value that eager would have returned"
         yield restructured(message, changes, _COST, decisions=(statement.test,))
         left = fresh_name(source, "stays")
-        noted = [*write.assigned(left, test), *choices.noted(write.expression(left))]
-        stays = staying(context, loop, statement, noted, left)
+        stays = staying(context, loop, statement, choices.held(left, test), left, changes)
         if stays:
-            yield restructured(f"{message}; {_STAYS}", {**changes, **stays}, _COST, decisions=(statement.test,))
+            yield restructured(f"{message}; {_STAYS}", stays, _COST, decisions=(statement.test,))
 
 
 def _merge(context: Context, statement: ast.If) -> Merge:
@@ -162,13 +160,13 @@ class _Leaving:
         rewrite = restructured(message, {**changes, **self.changes}, _COST, decisions=tuple(tests))
         return replace(rewrite, doubt=_UNSET) if self.unset else rewrite
 
-    def staying(self) -> dict[ast.AST, Any]:
+    def staying(self, changes: Mapping[ast.AST, Any]) -> dict[ast.AST, Any]:
         """The changes by which it stays at the iteration that leaves it; nothing where another may, or tensors grow."""
         if len(self.exits) != 1 or not isinstance(self.loop, ast.For) or any(k.grows is not None for k in self.kept):
             return {}
         leaves = [node for node in ast.walk(self.loop) if isinstance(node, (ast.Break, ast.Return))]
         (exit, noted, left), *_ = self.exits
-        return staying(self.context, self.loop, exit, noted, left) if len(leaves) == 1 else {}
+        return staying(self.context, self.loop, exit, noted, left, changes) if len(leaves) == 1 else {}
 
     # ------------------------------------------------------------------ exits
 
@@ -244,8 +242,7 @@ class _Leaving:
                 noted = self.write.lines("if {name} is not None:\n    {noted}", name=name, noted=noted)
             if exit is statement and not self.unset:
                 left = fresh_name(self.source, "stays")
-                named = [*self.write.assigned(left, test), *choices.noted(self.write.expression(left), given)]
-                self.exits.append((exit, [*arm.prelude, *named, *in_range], left))
+                self.exits.append((exit, [*arm.prelude, *choices.held(left, test, given), *in_range], left))
             return self.write.beside([*noted, *in_range], [exit])
         asking, known = parts
         asked = asking[0] if len(asking) == 1 else ast.copy_location(ast.BoolOp(ast.Or(), asking), asking[0])

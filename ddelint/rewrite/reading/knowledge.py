@@ -157,6 +157,8 @@ class Knowledge:
     without_gradients: frozenset[str]
     made_plain: Mapping[str, str]
     unsafe_gradients: Mapping[str, float]
+    divisions: frozenset[str]
+    solvers: frozenset[str]
     overwriting: frozenset[str]
     loading: Mapping[str, str]
     tensors_of_modules: frozenset[str]
@@ -208,6 +210,8 @@ def _knowledge(table: dict[str, Any]) -> Knowledge:
         "wrappers": table["gradients"]["wrappers"],
         "without_gradients": table["gradients"]["managers"],
         "unsafe_gradients": table["gradients"]["unsafe"],
+        "divisions": table["gradients"]["divisions"],
+        "solvers": table["gradients"]["solvers"],
     }
     flat = (table[section] for section in ("types", "purity", "in_place", "groups", "cost"))
     return filled(Knowledge, renamed, table, *flat)
