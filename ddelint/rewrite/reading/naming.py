@@ -6,6 +6,10 @@ from __future__ import annotations
 import ast
 import builtins
 
+from ddelint.knowledge.operators import operators
+from ddelint.rewrite.reading.kinds import is_torch
+from ddelint.rewrite.reading.knowledge import knowledge
+
 UNNAMED = "condition"
 """The name of a test that says nothing shorter than its own text."""
 _BUILTINS = frozenset(dir(builtins))
@@ -58,15 +62,34 @@ def value_name(node: ast.expr) -> str:
             return key
         case ast.Tuple(elts=[first, *_]) | ast.List(elts=[first, *_]):
             return value_name(first)
+    inner = handed_on(node)
+    if inner is not None:
+        return value_name(inner)
     word = _word(node) or _maker(node)
     return word if word.isidentifier() else ""
 
 
-def _maker(node: ast.expr) -> str:
-    """The function that a value comes out of, `cross_entropy` of `F.cross_entropy(x, y)`."""
+def handed_on(node: ast.expr) -> ast.expr | None:
+    """What a call reads, or gives in another type, on another device or copied: that says what the value is."""
+    table, known = knowledge(), operators()
     match node:
-        case ast.Call(func=ast.Name(id=word) | ast.Attribute(attr=word)) if word not in _BUILTINS:
-            return word.strip("_")
+        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=args):
+            if (
+                name in table.conversions | table.dtypes.keys() | table.keeping_values
+                or known.returns.get(name) == "item"
+            ):
+                return owner if not is_torch(owner) else args[0] if args else None
+        case ast.Call(func=ast.Name(id="int" | "float" | "bool"), args=[inner]):
+            return inner
+    return None
+
+
+def _maker(node: ast.expr) -> str:
+    """The function that a value comes out of, `cross_entropy` of `F.cross_entropy(x, y)`; "" for `forward`."""
+    match node:
+        case ast.Call(func=ast.Name(id=word) | ast.Attribute(attr=word)):
+            says_nothing = word in _BUILTINS or word in operators().regions["entry_methods"]
+            return "" if says_nothing else word.strip("_")
     return ""
 
 

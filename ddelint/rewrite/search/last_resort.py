@@ -68,7 +68,7 @@ def with_refused_regions(state: State, outlined: State) -> State:
 
 
 def with_untried_regions(state: State, is_wanted: Callable[[Diagnostic], bool]) -> State:
-    """A state, and that there was no time left to take out of its program what nothing clears."""
+    """Says in a state, and gives it back, that no time was left to take out of its program what nothing clears."""
     late = Refusal(OUTLINE, _sentence(OUTLINE), TIME_IS_OVER)
     for key, home in state.given_up.items():
         if home.code.startswith(_GROUPS) and is_wanted(home) and not ran_out_of_time(home):

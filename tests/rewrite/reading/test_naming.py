@@ -6,6 +6,8 @@ import ast
 
 import pytest
 
+from ddelint.rewrite.parts.outlining.operator import what_it_gives
+from ddelint.rewrite.parts.outlining.region import Region
 from ddelint.rewrite.reading.naming import UNNAMED, condition_name, part_names, value_name
 
 
@@ -89,8 +91,38 @@ def test_the_one_value_of_a_result(whole: str, name: str) -> None:
         ("float(total)", "total"),
         ("len(found)", "found"),
         ("sum(losses)", ""),
+        ("x.norm().item()", "norm"),
+        ("x.sum().item()", ""),
+        ("float(x.norm())", "norm"),
+        ("int((x * 2).item())", ""),
+        ("mask.to(y)", "mask"),
+        ("F.cross_entropy(x, y).cpu().detach()", "cross_entropy"),
+        ("torch.clone(kept)", "kept"),
+        ("torch.clone(input=kept)", "clone"),
+        ("mask.long()", "mask"),
+        ("self.forward(x)", ""),
+        ("self.encoder.forward(x).float()", ""),
+        ("self.encoder(x)", "encoder"),
         ("x * 2", ""),
     ],
 )
 def test_what_a_value_is_called(value: str, name: str) -> None:
     assert value_name(ast.parse(value, mode="eval").body) == name
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("self.step(x.sum().item())", "step"),
+        ("float(x.sum().item())", "sum"),
+        ("return (x * 2).to(y).norm()", "norm"),
+        ("return super().forward(x.cumsum(0))", "cumsum"),
+        ("self.forward(x)", "region"),
+    ],
+)
+def test_what_a_region_is_called(line: str, word: str) -> None:
+    body = ast.parse(f"def fn(self, x, y):\n    {line}\n").body[0]
+    assert isinstance(body, ast.FunctionDef)
+    statement = body.body[0]
+    expression = statement.value if isinstance(statement, ast.Expr) else None
+    assert what_it_gives(Region([statement], expression)) == word

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ddelint.knowledge.operators import operators
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.forms import TENSOR, TENSORS, Leaf, rebuilt
 from ddelint.rewrite.parts.outlining.region import BUFFERS, PARAMETERS, Region
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.names import called, names_written
-from ddelint.rewrite.reading.naming import value_name
+from ddelint.rewrite.reading.naming import handed_on, value_name
 from ddelint.rewrite.writing.rewrites import Expr, Part, Run, Statements, Writer
 from ddelint.sources.source import SourceFile
 
@@ -61,8 +62,9 @@ def what_it_gives(region: Region) -> str:
     value = last.value if isinstance(last, ast.Return) else region.expression
     if value is not None and (word := value_name(value)):
         return word
-    calls = [called(node) for node in ast.walk(last) if isinstance(node, ast.Call)]
-    return next((name.strip("_") for name in calls if name.strip("_").isidentifier()), "region")
+    calls = [called(node) for node in ast.walk(last) if isinstance(node, ast.Call) and handed_on(node) is None]
+    words = [name.strip("_") for name in calls if name not in operators().regions["entry_methods"]]
+    return next((word for word in words if word.isidentifier()), "region")
 
 
 def helper(write: Writer, region: Region, name: str, decorator: str = "") -> Statements:
