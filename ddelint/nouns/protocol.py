@@ -220,6 +220,8 @@ NOT_FINITE = (" inf", " -inf", " nan")
 """How labels of inputs with infinities and NaN of our own making end."""
 INTEGERS = "in integers"
 """The mode of inputs with integers where floating-point numbers were declared."""
+OTHER_SETTINGS = "with other settings"
+"""How a program was not run whose text could not be made to read otherwise, or did not run so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ that is recorded, and declared inputs need not come to it: a token that ends a t
 from __future__ import annotations
 
 import ast
+import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,22 +25,31 @@ from ddelint.verify.samples import Sample, with_leaves
 from ddelint.verify.settings import functions_around
 
 _SMALL = 2
-"""Integers up to this size are tried anyway; they mostly name a dimension."""
+"""Whole numbers up to this size are tried anyway; they mostly name a dimension."""
 _MOST, _MOST_LEAVES = 3, 2
 _PLACES = frozenset(("dim", "axis", "dtype", "device", "eps", "correction"))
 """Keywords whose numbers no element is compared with."""
 
 
 def numbers_named(source: SourceFile, test: ast.expr) -> Iterator[int | float]:
-    """The numbers in the functions around a decision's test: its own, the methods of its class, what these call."""
-    for function in functions_around(source, test):
-        yield from _numbers(function)
+    """The numbers in the functions around a decision's test: its own, the methods of its class, what these call. What
+    something is compared with comes first."""
+    functions = functions_around(source, test)
+    found = (itertools.chain(*(_numbers_of(function)[place] for function in functions)) for place in (0, 1))
+    yield from dict.fromkeys(itertools.chain(*found))
+
+
+@functools.lru_cache(maxsize=256)
+def _numbers_of(function: ast.AST) -> tuple[Sequence[int | float], Sequence[int | float]]:
+    """The numbers of a function that stand in comparisons, and all."""
+    compared = (node for node in ast.walk(function) if isinstance(node, ast.Compare))
+    return list(itertools.chain(*map(_numbers, compared))), list(_numbers(function))
 
 
 def _numbers(node: ast.AST, sign: int = 1) -> Iterator[int | float]:
     match node:
         case ast.Constant(value=value):
-            if isinstance(value, float) or (type(value) is int and value > _SMALL):
+            if type(value) is not bool and isinstance(value, (int, float)) and (value > _SMALL or value % 1):
                 yield value * sign
             return
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as operand):
@@ -61,13 +72,24 @@ def at_named(
     leaves = pytree.tree_flatten_with_path(sample.make())[0]
     known = list(dict.fromkeys(numbers))
     for kind, fits in ((int, is_integer), (float, torch.is_floating_point)):
-        places = [(place, path) for place, (path, leaf) in enumerate(leaves) if is_varied(leaf) and fits(leaf)]
-        for number in [n for n in known if type(n) is kind][:_MOST] if places else ():
+        fitting = [(place, path) for place, (path, leaf) in enumerate(leaves) if is_varied(leaf) and fits(leaf)]
+        for number in [n for n in known if type(n) is kind][:_MOST]:
+            places = [(place, path) for place, path in fitting if _holds(leaves[place][1], number)]
             for place, path in places[:_MOST_LEAVES]:
                 text = f"{leaf_name(path, parameters)} one {number}"
                 yield partial(_with, [place], text, partial(_one, number))
+            if not places:
+                continue
             text = f"all {'integers' if kind is int else 'floats'} about {number}"
             yield partial(_with, [place for place, _ in places], text, partial(_about, number))
+
+
+def _holds(tensor: torch.Tensor, number: float) -> bool:
+    """Whether its type holds the number and those next to it."""
+    if tensor.is_floating_point():
+        return abs(number) <= float(torch.finfo(tensor.dtype).max)
+    limits = torch.iinfo(tensor.dtype)
+    return int(limits.min) < number < int(limits.max)
 
 
 def _one(number: float, tensor: torch.Tensor) -> torch.Tensor:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from ddelint.nouns.protocol import INTEGERS, NOT_FINITE, Decision, Mismatch, SessionOptions
+from ddelint.nouns.protocol import INTEGERS, NOT_FINITE, OTHER_SETTINGS, Decision, Mismatch, SessionOptions
 from ddelint.trace.entry import Entry
 from ddelint.verify import edges, guided, traced_path
 from ddelint.verify.calls import Outcome
@@ -424,6 +424,8 @@ class Runs:
         patience = patience_of(self.references, self._options)
         settings = Settings(self._original, program, self._recorder, patience, self._is_over)
         settings.note(samples)
+        if not settings.are_known:
+            self.left_out.append(OTHER_SETTINGS)
         return settings
 
     def _behind(self, flags: Sequence[partial[Sample]], samples: Sequence[Sample]) -> Iterator[Change]:

@@ -19,7 +19,7 @@ from ddelint.verify.flags import FLAG
 from ddelint.verify.members import extremes_of, other_number
 from ddelint.verify.other_settings import Change, other_values, with_both
 from ddelint.verify.ownership import is_users
-from ddelint.verify.reading_code import read_by
+from ddelint.verify.reading_code import is_readable, read_by
 from ddelint.verify.reads import GIVEN, Read, Readings, Seen, settled
 from ddelint.verify.recording import Recorder
 from ddelint.verify.running import Patience, run_sample
@@ -43,9 +43,11 @@ class Settings:
         self._is_over = is_over
         self._filenames = _files(program, recorder)
         self._found: list[tuple[Read, Seen]] = []
+        self.are_known = all(map(is_readable, self._filenames))
+        """Whether the program runs while what it reads is noted: a compiler that it calls may not go through that."""
 
     def note(self, samples: Sequence[Sample]) -> None:
-        """Note what the original reads on these inputs."""
+        """Note what the original reads on these inputs, on which it returns."""
         self._found = self._noted(samples)
 
     def names(self) -> frozenset[str]:
@@ -82,7 +84,8 @@ class Settings:
                 break
             readings = Readings()
             noting = _around(sample, partial(self._noting, readings))
-            run_sample(self._original, noting, twice=True, patience=self._patience)
+            calls = run_sample(self._original, noting, twice=True, patience=self._patience)
+            self.are_known &= not sample.declared or (calls is not None and calls[0].returned)
             if len(readings.calls) > 1:
                 runs.append(readings)
         return settled(runs)

@@ -33,6 +33,9 @@ _OF_TORCH = (torch.Tensor, torch.Size, torch.dtype, torch.device, torch.finfo, t
 _LIBRARIES = ("torch", "math", "numpy")
 _KEPT = frozenset({"training"})
 """What is varied as a mode."""
+_TOO_MANY = 2
+"""Values of one thing in one call: it is no setting."""
+_KEYS = (str, int, Enum)
 _LONGEST = 16
 """Elements of a list that are varied one by one; a longer one is data."""
 
@@ -42,7 +45,8 @@ class Read:
     """What is read: of which kind of holder, under which name."""
 
     holder: str
-    """A class (`Config`, `dict`), or `global`, `argument of pooled`, `what is given by fill`, `bound in pooled`."""
+    """A class (`Config`, `dict`), a list as it is written, or
+    `global`, `argument of pooled`, `what is given by fill`, `bound in pooled`."""
     name: str
 
     def __str__(self) -> str:
@@ -60,6 +64,9 @@ class Seen:
     """One value that was read."""
 
     value: object
+    """A copy where it may be written to."""
+    said: str
+    """How it was written when it was read."""
     rank: int
     """0 where a decision's test reads it, 1 where its function does, else 2."""
 
@@ -71,12 +78,12 @@ class Readings:
     changes: Mapping[Read, tuple[object, object]] = field(default_factory=dict)
     """What is read → (its value, the other one)."""
     calls: list[dict[tuple[Read, int], list[Seen]]] = field(default_factory=list)
-    """For each call of the program: (what was read, `id` of its holder) → the values, each once, in the order of time.
-    Nothing is noted where there is none."""
-    _holders: list[object] = field(default_factory=list)
+    """For each call of the program: (what was read, `id` of its holder) → the values, in the order of time, each once
+    and no more than two. Nothing is noted where there is no call."""
+    _holders: dict[int, object] = field(default_factory=dict)
     """They are kept, so that no other is known by the `id` of one."""
 
-    def attribute(self, rank: int, owner: Any, name: str, *default: Any) -> Any:
+    def attribute(self, rank: int, owner: Any, name: str, /, *default: Any) -> Any:
         """`owner.name`, or `getattr(owner, name, default)`."""
         value = getattr(owner, name, *default)
         if isinstance(value, functools.partial):
@@ -91,19 +98,21 @@ class Readings:
             return value
         return self._given(Read(kind.__qualname__, name), owner, value, rank)
 
-    def item(self, rank: int, owner: Any, key: Any) -> Any:
-        """`owner[key]`."""
+    def item(self, rank: int, written: str, owner: Any, key: Any, /) -> Any:
+        """`owner[key]`; what has a place in a list or a tuple and no name is known by how the owner is `written`."""
         value = owner[key]
-        if isinstance(owner, _OF_TORCH) or not may_vary(value):
+        if isinstance(owner, _OF_TORCH) or not isinstance(key, _KEYS) or not may_vary(value):
             return value
-        return self._given(_item_of(owner, key), owner, value, rank)
+        read = Read(written, str(key)) if isinstance(owner, (list, tuple)) else _item_of(owner, key)
+        return self._given(read, owner, value, rank)
 
-    def get(self, rank: int, owner: Any, *args: Any, **kwargs: Any) -> Any:
+    def get(self, rank: int, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
         """`owner.get(…)`."""
         value = owner.get(*args, **kwargs)
-        if isinstance(owner, (*_OF_TORCH, ModuleType)) or not may_vary(value):
+        key = args[0] if args else "get"
+        if isinstance(owner, (*_OF_TORCH, ModuleType)) or not isinstance(key, _KEYS) or not may_vary(value):
             return value
-        return self._given(_item_of(owner, args[0] if args else "get"), owner, value, rank)
+        return self._given(_item_of(owner, key), owner, value, rank)
 
     def contains(self, rank: int, text: str, owner: Any) -> bool:
         """`text in owner`: a set of options, a text that says several."""
@@ -136,31 +145,31 @@ class Readings:
     def _given(self, read: Read, owner: object, value: Any, rank: int) -> Any:
         if self.calls:
             known = self.calls[-1].setdefault((read, id(owner)), [])
-            self._holders.append(owner)
-            if not any(is_same(value, one.value) for one in known):
-                known.append(Seen(value, rank))
+            self._holders.setdefault(id(owner), owner)
+            if len(known) < _TOO_MANY and all(one.said != said_of(value) for one in known):
+                known.append(Seen(copy.deepcopy(value), said_of(value), rank))
         change = self.changes.get(read)
         if change is None or not is_same(value, change[0]):
             return value
         return copy.deepcopy(as_there(change[1], value))  # what is read may be written to
 
 
+_PLAINLY = Readings()
+
+
 @contextlib.contextmanager
 def in_effect(readings: Readings) -> Iterator[None]:
     """Within, instrumented text reads by `readings`, and what these leave by those that are in effect already."""
-    before = getattr(builtins, READ, None)
-    if before is not None:
-        readings = replace(
-            readings, changes={**before.changes, **readings.changes}, calls=readings.calls or before.calls
-        )
+    before = getattr(builtins, READ, _PLAINLY)
+    if before is not _PLAINLY:
+        changes = {**before.changes, **readings.changes}
+        readings = replace(readings, changes=changes, calls=readings.calls or before.calls)
     setattr(builtins, READ, readings)
     try:
         yield
     finally:
-        if before is None:
-            delattr(builtins, READ)
-        else:
-            setattr(builtins, READ, before)
+        # what was made within (a hook, a function in a cache) goes on to read, and as it stands
+        setattr(builtins, READ, before)
 
 
 def settled(runs: Sequence[Readings]) -> list[tuple[Read, Seen]]:
@@ -195,25 +204,29 @@ def _kept_of(run: Readings) -> dict[tuple[Read, str], Seen]:
     first, *later = run.calls or [{}]
     for place, values in first.items():
         others = [call.get(place, []) for call in later]
-        is_one = len(values) == 1 and all(
-            len(other) == 1 and is_same(other[0].value, values[0].value) for other in others
-        )
+        is_one = len(values) == 1 and all(len(other) == 1 and other[0].said == values[0].said for other in others)
         if later and is_one:
-            key = (place[0], repr(values[0].value))
+            key = (place[0], values[0].said)
             kept[key] = min((values[0], kept.get(key, values[0])), key=lambda seen: seen.rank)
     return kept
 
 
 def may_vary(value: Any) -> bool:
-    """Whether it is a number, a text, a member of an enumeration, or a short list or dictionary."""
-    if isinstance(value, (list, tuple, dict)):
-        return type(value).__module__ == "builtins" and 0 < len(value) <= _LONGEST
+    """Whether it is a number, a text, a member of an enumeration, or a short list or dictionary of such."""
+    if type(value) in (list, tuple, dict):
+        held = value.values() if type(value) is dict else value
+        return 0 < len(value) <= _LONGEST and all(one is None or may_vary(one) for one in held)
     return type(value) in _PLAIN or isinstance(value, Enum) or of_numpy(value) is not None
 
 
 def is_same(one: object, other: object) -> bool:
     """Whether two values are written alike and of types that are named alike: a class may have been loaded anew."""
-    return type(one).__qualname__ == type(other).__qualname__ and repr(one) == repr(other)
+    return said_of(one) == said_of(other)
+
+
+def said_of(value: object) -> str:
+    """A plain value and its type as text."""
+    return f"{type(value).__qualname__} {value!r}"
 
 
 def _item_of(owner: Any, key: Any) -> Read:

@@ -44,7 +44,7 @@ class Recorder:
         """The classes around decisions; for one in a function that stands in none, all of its file."""
         self.trees: dict[str, ast.Module] = {}
         """The texts of files with decisions, as trees whose code notes these."""
-        self.tested: set[Position] = set()
+        self.tested: dict[str, set[Position]] = {}
         """Where in these texts the tests of decisions stand, and what the names in them were given."""
         self.missing: tuple[str, ...] = ()
         """Keys of decisions that could not be found in the running program."""
@@ -164,7 +164,7 @@ def _instrumented(
         wanted.setdefault(position_of(node), []).append(decision.key)
         recorder.numbers |= dict.fromkeys(numbers_named(source, node))
         tests.append(node)
-        recorder.tested |= {position_of(part) for part in asked_about(source, node)}
+        recorder.tested.setdefault(filename, set()).update(map(position_of, asked_about(source, node)))
         recorder.classes |= dict.fromkeys(classes_around(source, node))
         statement = site.statement if site is not None else None
         if decision.compiled is not None and isinstance(statement, ast.If) and statement.test is node:

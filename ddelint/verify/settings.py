@@ -87,6 +87,7 @@ def _names_in(asked: ast.expr) -> Iterator[str]:
             yield name
 
 
+@functools.lru_cache(maxsize=256)
 def _called_in_turn(source: SourceFile, function: _Function) -> list[_Function]:
     """The functions of the file that are called by a name in a function, and in those, up to a few calls deep."""
     known = _functions(source)

@@ -74,12 +74,13 @@ def assumed(targets: Collection[str]) -> Iterator[None]:
     """
     target = next((target for target in ("compile", "strict", "export") if target in targets), "export")
     answers = _PREDICATES[target] | _GUARDS
-    with _patched(lambda name, frame: answers.get(name.partition("#")[0])), _plain_conditionals():
+    with _patched(lambda name, frame: answers.get(name.partition("#")[0])), plain_conditionals():
         yield
 
 
 @contextlib.contextmanager
-def _plain_conditionals() -> Iterator[None]:
+def plain_conditionals() -> Iterator[None]:
+    """Within, `torch.cond` runs the arm that its predicate chooses, and compiles none."""
     function = torch_internals.conditional()
     if function is None:
         yield

@@ -502,6 +502,7 @@ def test_gradients_are_compared_on_each_side_of_a_decision(program: Program, opt
     found = compare(first, lambda: second, (decision(first, "not keep.any()"),), options, 32, False)
 
     # of integers, the side that takes a root made floats, and now both do: that is noted
+    # and a NaN that is left unread reaches the gradients
     assert {m.aspect for m in found.mismatches} == {"gradient", "gradient of NaN", "dtype of integers"}
     assert "keep all false, requiring grad" in {m.sample for m in found.mismatches}
     assert found.samples == sum(found.sides["d"]) >= 32

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import textwrap
 from collections.abc import Callable
@@ -19,7 +18,8 @@ from ddelint.verify.eager import compare
 from ddelint.verify.flags import extreme_arguments
 from ddelint.verify.kinds import other_kinds
 from ddelint.verify.members import extremes_of
-from ddelint.verify.other_settings import extreme_settings
+from ddelint.verify.other_readings import Settings
+from ddelint.verify.recording import Recorder
 from ddelint.verify.samples import Sample
 from ddelint.verify.sparsity import may_be_sparse
 
@@ -97,11 +97,14 @@ def test_arguments_that_are_left_to_their_default_and_settings_come_to_theirs() 
 
     labels = [change(sample).label for change in extreme_arguments(program, sample)]
     assert labels[:4] == ["seed 0, scale=inf", "seed 0, steps=0", "seed 0, scale=0.0", "seed 0, steps=4"]
-    changes = list(extreme_settings(program, {"limit": False, "least": True, "width": False}))
-    prepared = [change(sample).prepare(copy.deepcopy(program)) for change in changes]
-    assert [p.limit for p in prepared if p.limit != 1.0][:2] == [math.inf, 0.0]
-    assert [p.least for p in prepared if p.least != 2] == [0, 3, -1]
-    assert {p.width for p in prepared} == {8}
+    entry = Entry("Limited", __file__, Limited, lambda seed: sample.make(), True, ("x",))
+    settings = Settings(entry, program, Recorder(), None, lambda: False)
+    settings.note([sample, sample])
+    labels = [change(sample).label.removeprefix("seed 0, ") for change in settings.extremes()]
+    assert [label for label in labels if "limit" in label] == [
+        f"Limited.limit={other}" for other in ("inf", "0.0", "-1.0", "nan")
+    ]
+    assert not any("least" in label or "width" in label for label in labels), "no test rests on these integers"
 
 
 NORMALIZING = """
@@ -159,23 +162,6 @@ CASES = {
         NORMALIZING.format(last="x if self.training or x.mean() < 2 else self.norm(x)"),
         NORMALIZING.format(last="x if self.training else torch.where(x.mean() < 2, x, self.norm(x))"),
         "(torch.ones(3, 2),)",
-    ),
-    "self.heat=0.0": (
-        """
-        class Model(torch.nn.Module):
-            heat = 0.5
-
-            def forward(self, x):
-                return x / self.heat if x.mean() > 2 else x
-        """,
-        """
-        class Model(torch.nn.Module):
-            heat = 0.5
-
-            def forward(self, x):
-                return torch.where(x.mean() > 2, x * (1 / self.heat), x)
-        """,
-        "(torch.ones(3),)",
     ),
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from ddelint.nouns.diagnostics import Claim
-from ddelint.nouns.protocol import INTEGERS, NOT_FINITE, Comparison, Decision, Mismatch
+from ddelint.nouns.protocol import INTEGERS, NOT_FINITE, OTHER_SETTINGS, Comparison, Decision, Mismatch
 
 _RAISED = ("exception", "message")
 _ANOTHER = re.compile(r"\): traced path, (.*?): (?:value|mutation) differs")
@@ -125,8 +125,11 @@ def says_another(doubt: str) -> bool:
 
 
 def not_run(comparison: Comparison) -> str:
-    """How the programs were not run, as time ran out; empty where they were."""
-    return f"time ran out before it was run {', '.join(comparison.left_out)}" if comparison.left_out else ""
+    """How the programs were not run, as time ran out or nothing else was possible; empty where they were."""
+    late = [how for how in comparison.left_out if how != OTHER_SETTINGS]
+    if late:
+        return f"time ran out before it was run {', '.join(late)}"
+    return f"it was not run {OTHER_SETTINGS}: what it reads could not be noted" if comparison.left_out else ""
 
 
 def remarks(comparison: Comparison) -> list[str]:
