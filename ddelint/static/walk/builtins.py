@@ -145,9 +145,9 @@ def _is_fraction(walker: Walker, node: ast.expr, state: State, seen: set[ast.AST
             return _is_fraction(walker, node.left, state, seen) or _is_fraction(walker, node.right, state, seen)
         case ast.UnaryOp(operand=operand):
             return _is_fraction(walker, operand, state, seen)
-        case ast.Call(func=ast.Attribute(value=inner, attr=name), keywords=keywords):
-            if known.returns.get(name) == "item":
-                return _is_fraction(walker, inner, state, seen)
+        case ast.Call(func=ast.Attribute(value=inner, attr=name), keywords=keywords) as call:
+            if known.returns.get(name) == "item" or name in known.regions["sign_only"]:
+                return any(_is_fraction(walker, part, state, seen) for part in (inner, *call.args))
             is_rounded = any(keyword.arg in known.regions["rounded_by"] for keyword in keywords)
             return name in known.regions["fractions"] and not is_rounded
         case ast.Call(func=ast.Name(id=function), args=[inner]) if function in known.regions["sign_only"]:
