@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from ddelint.rewrite.search.by_hand import rewritten_lines
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.judging import Judging
 from ddelint.rewrite.search.last_resort import OUTLINE
+from ddelint.rewrite.search.phases import Phase
 from ddelint.rewrite.search.reporting import diagnostics, doubts
 from ddelint.rewrite.search.rounds import MOST_RESTARTS, Outcome, Search, start_without, with_all_that_is_safe
 from ddelint.rewrite.search.steps import Key, State, Step, is_repeated, ordinary
@@ -1490,6 +1492,26 @@ def test_the_next_candidate_is_traced_while_one_is_tried(moves: pytest.MonkeyPat
     alone = [(text, known) for text, known in tried if text.count("WRONG") == 1]
     assert alone
     assert all(any(text.replace("WRONG", "not compiling") == other for other in known) for text, known in alone)
+
+
+def test_once_a_question_has_had_its_share_nothing_more_is_traced_for_it() -> None:
+    clock, begun = [50.0], []
+
+    def expect_alone(state: object, question: object, key: object, candidate: str, allow_unsafe: bool) -> None:
+        begun.append(candidate)
+        clock[0] -= 10.0
+
+    phase: Any = SimpleNamespace(
+        _offered=lambda *_: iter("abcde"),
+        _seconds_left=lambda: clock[0],
+        _trying=SimpleNamespace(expect_alone=expect_alone),
+        _asking=SimpleNamespace(width=2),
+        hopeless=(),
+    )
+    nothing: Any = None
+    given = Phase._looked_ahead(phase, nothing, nothing, nothing, nothing, False, [], 25.0)
+    assert [*given] == [*"abcde"]
+    assert begun == [*"abc"]
 
 
 def test_targets_are_verified_side_by_side_and_told_as_one(moves: pytest.MonkeyPatch) -> None:

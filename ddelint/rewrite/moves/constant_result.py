@@ -351,11 +351,13 @@ def _needless(context: Context, found: _Computation) -> list[ast.stmt]:
     block = enclosing_block(source, statement)
     needless: list[ast.stmt]
     needless = [one for one in found.statements if one in block and isinstance(one, (ast.Assign, ast.AnnAssign))]
-    behind = live_behind(source, statement) - assigned_on_every_way([statement])
+    inside = {*ast.walk(found.read)}
+    loads = (node for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    own = {node.id for node in loads if node not in inside}
+    own |= live_behind(source, statement) - assigned_on_every_way([statement])
+    reads = {one: names_read(one) for one in block[: block.index(statement)]}
     while True:
-        gone = {node for one in (*needless, found.read) for node in ast.walk(one)}
-        around = {node for one in block[: block.index(statement) + 1] for node in ast.walk(one)} - gone
-        read = {node.id for node in around if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)} | behind
+        read = own.union(*(names for one, names in reads.items() if one not in needless))
         kept = [one for one in needless if not names_written(one) & read]
         if len(kept) == len(needless):
             return kept

@@ -246,7 +246,7 @@ class Phase:
         left = self._seconds_left()
         share_is_over_at = max(0.0, left - left / max(1, self._open(state)))
         second_best: tuple[History, Step] | None = None
-        for candidate in self._looked_ahead(state, question, key, diagnostic, allow_unsafe, refused):
+        for candidate in self._looked_ahead(state, question, key, diagnostic, allow_unsafe, refused, share_is_over_at):
             if second_best is not None and (candidate.claim is Claim.PROMISE or candidate.last_resort):
                 return second_best
             one = known_as(key, candidate)
@@ -295,11 +295,13 @@ class Phase:
         diagnostic: Diagnostic,
         allow_unsafe: bool,
         refused: list[Refusal],
+        until: float,
     ) -> Iterator[Candidate]:
-        """What is offered, in order; while one is tried, the next are traced."""
+        """What is offered, in order; while one is tried, the next are traced, up to so many seconds before the end."""
         waiting: deque[Candidate] = deque()
         for candidate in self._offered(state, question, key, diagnostic):
-            self._trying.expect_alone(state, question, key, candidate, allow_unsafe)
+            if self._seconds_left() > until:
+                self._trying.expect_alone(state, question, key, candidate, allow_unsafe)
             waiting.append(candidate)
             if len(waiting) >= self._asking.width:
                 yield waiting.popleft()
