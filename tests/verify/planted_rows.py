@@ -2167,7 +2167,7 @@ DOUBTFUL = (
         else:
             y = torch.where(x.abs().amax() > 1.5, x[:, self.order], x) * torch.arange(4.0).to(x)
         """,
-        "self.gain in reverse: value differs",
+        "with the last row of each weight zero: value differs",
     ),
     Row(
         "C",
