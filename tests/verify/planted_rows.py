@@ -2987,7 +2987,7 @@ DOUBTFUL = (
         "the sum of nothing",
         RESTRUCTURED,
         "y = rows.sum(0)",
-        "dict.pairs=[('empty', 0.5)]: value differs",
+        "Defaults(empty)=0.5: value differs",
     ),
     Row(
         "C",

@@ -37,6 +37,9 @@ _EXACT_BITS = 32
 """Integers that double precision, in which they are compared with floats, holds as they are."""
 
 
+_WIDENED = {"double": "{}.double()", "long": "{}.long()"}
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """`while {index} < {bound} and …: {index} += 1`; backwards: `while {index} > {bound} and …: {index} -= 1`."""
@@ -174,7 +177,7 @@ def _widened(context: Context, found: _Value, *, to_double: bool = False) -> _Va
     wide, method = ("float64", "double") if to_double else ("int64", "long")
     if found.dtype == wide or not found.is_along:
         return found
-    return _Value(context.write.expr(f"{{}}.{method}()", found.built), wide, True, True, found.bits)
+    return _Value(context.write.expr(_WIDENED[method], found.built), wide, True, True, found.bits)
 
 
 def _is_float(found: _Value) -> bool:
