@@ -13,7 +13,6 @@ import functools
 import inspect
 import itertools
 import textwrap
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,8 +21,8 @@ from typing import Any
 
 import torch
 
-from ddelint.knowledge.folder import rules_folder
 from ddelint.verify.samples import Sample
+from ddelint.verify.varying import varying
 
 WITH_DROPOUT = "in train() with dropout"
 _CHANCE = 0.5
@@ -107,4 +106,4 @@ def _zero_chances(program: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, s
 
 @functools.cache
 def _names() -> frozenset[str]:
-    return frozenset(tomllib.loads((rules_folder() / "varying.toml").read_text("utf-8"))["chances"])
+    return frozenset(varying()["chances"])

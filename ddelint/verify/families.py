@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import functools
 import operator
-import tomllib
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from ddelint.knowledge.folder import rules_folder
+from ddelint.verify.varying import varying
 
 _MOST, _MOST_TEXTS = 2, 3
 
@@ -41,7 +40,7 @@ def texts_beside(text: str) -> Sequence[str]:
 @functools.cache
 def _families() -> Sequence[dict[str, Any]]:
     """rules/varying.toml: name → function, class or dtype, as far as this torch has them."""
-    table = tomllib.loads((rules_folder() / "varying.toml").read_text("utf-8"))
+    table = varying()
     return [
         {name: found for name in names if (found := _found(name)) is not None}
         for names in (*table["functions"], *table["layers"], table["dtypes"])

@@ -7,7 +7,7 @@ and a distance is zero where a row of one argument stands in another, too.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from ddelint.verify.inputs import is_integer
 from ddelint.verify.modes import requiring_grad
 from ddelint.verify.samples import Sample, is_ordinary, with_leaves
 
+Change = Callable[[torch.Tensor], torch.Tensor]
 _MOST_SHARED = 2
 """Pairs of arguments that get a row in common."""
 
@@ -46,14 +47,16 @@ def is_varied(leaf: Any) -> bool:
     return isinstance(leaf, torch.Tensor) and is_ordinary(leaf) and leaf.numel() > 0
 
 
-def _changed(places: list[int], text: str, change: Callable[[torch.Tensor], torch.Tensor], sample: Sample) -> Sample:
-    def all_changed(leaves: list[Any]) -> list[Any]:
-        return [_after(change, leaf) if place in places else leaf for place, leaf in enumerate(leaves)]
-
-    return _labelled(sample, text, all_changed)
+def _changed(places: Sequence[int], text: str, change: Change, sample: Sample) -> Sample:
+    return _labelled(sample, text, partial(with_changed, places, change))
 
 
-def _after(change: Callable[[torch.Tensor], torch.Tensor], leaf: torch.Tensor) -> torch.Tensor:
+def with_changed(places: Sequence[int], change: Change, leaves: list[Any]) -> list[Any]:
+    """The leaves, those at some places that are varied changed, with gradients where they had them."""
+    return [_after(change, leaf) if place in places and is_varied(leaf) else leaf for place, leaf in enumerate(leaves)]
+
+
+def _after(change: Change, leaf: torch.Tensor) -> torch.Tensor:
     return change(leaf.detach().clone()).requires_grad_(leaf.requires_grad)
 
 

@@ -16,6 +16,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ddelint.nouns.protocol import INTEGERS, NOT_FINITE
+from ddelint.trace.registered import buffers_of, parameters_of
 from ddelint.verify.calls import letting_gradients_flow
 from ddelint.verify.dropping import with_dropout, with_what_training_reads
 from ddelint.verify.inputs import FAR_BELOW, is_integer, leaf_name
@@ -240,7 +241,7 @@ def _with_pruned_weights(sample: Sample) -> Sample:
 def _saved_floats(program: torch.nn.Module) -> Iterator[torch.Tensor]:
     """Parameters and buffers that are saved, of floating-point numbers."""
     saved = _saved(program)
-    for name, tensor in itertools.chain(program.named_parameters(), program.named_buffers()):
+    for name, tensor in itertools.chain(parameters_of(program), buffers_of(program)):
         is_there = name in saved and not torch.nn.parameter.is_lazy(tensor) and tensor.numel() > 0
         if is_there and tensor.is_floating_point() and is_ordinary(tensor):
             yield tensor

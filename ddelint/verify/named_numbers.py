@@ -10,25 +10,23 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
 from ddelint.sources.source import SourceFile
+from ddelint.verify.around_decisions import functions_around
 from ddelint.verify.inputs import is_integer, leaf_name
-from ddelint.verify.jointly import is_varied
+from ddelint.verify.jointly import Change, is_varied, with_changed
 from ddelint.verify.samples import Sample, with_leaves
-from ddelint.verify.settings import functions_around
+from ddelint.verify.varying import varying
 
 _SMALL = 2
 """Whole numbers up to this size are tried anyway; they mostly name a dimension."""
 _MOST, _MOST_LEAVES = 3, 2
-_PLACES = frozenset(("dim", "axis", "dtype", "device", "eps", "correction"))
-"""Keywords whose numbers no element is compared with."""
 
 
 def numbers_named(source: SourceFile, test: ast.expr) -> Iterator[int | float]:
@@ -55,7 +53,7 @@ def _numbers(node: ast.AST, sign: int = 1) -> Iterator[int | float]:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as operand):
             yield from _numbers(operand, -1)
             return
-        case ast.keyword(arg=name) if name in _PLACES:
+        case ast.keyword(arg=name) if name in varying()["aside"]:
             return
         case ast.Subscript():
             yield from _numbers(node.value)  # what stands between the brackets is a place
@@ -65,15 +63,14 @@ def _numbers(node: ast.AST, sign: int = 1) -> Iterator[int | float]:
 
 
 def at_named(
-    sample: Sample, parameters: Sequence[str], numbers: Iterable[int | float]
+    sample: Sample, parameters: Sequence[str], numbers: Collection[int | float]
 ) -> Iterator[Callable[[Sample], Sample]]:
     """The same input with one element that is a number of the text, the first few arguments one after the other; and
     with all elements of all arguments at it and next to it."""
     leaves = pytree.tree_flatten_with_path(sample.make())[0]
-    known = list(dict.fromkeys(numbers))
     for kind, fits in ((int, is_integer), (float, torch.is_floating_point)):
         fitting = [(place, path) for place, (path, leaf) in enumerate(leaves) if is_varied(leaf) and fits(leaf)]
-        for number in [n for n in known if type(n) is kind][:_MOST]:
+        for number in [n for n in numbers if type(n) is kind][:_MOST]:
             places = [(place, path) for place, path in fitting if _holds(leaves[place][1], number)]
             for place, path in places[:_MOST_LEAVES]:
                 text = f"{leaf_name(path, parameters)} one {number}"
@@ -93,7 +90,7 @@ def _holds(tensor: torch.Tensor, number: float) -> bool:
 
 
 def _one(number: float, tensor: torch.Tensor) -> torch.Tensor:
-    row = tensor.detach().contiguous().reshape(-1).clone()
+    row = tensor.contiguous().reshape(-1)
     row[row.numel() // 2] = number
     return row.reshape(tensor.shape)
 
@@ -104,11 +101,6 @@ def _about(number: float, tensor: torch.Tensor) -> torch.Tensor:
     return beside[torch.arange(tensor.numel()) % 3].reshape(tensor.shape).to(tensor.dtype)
 
 
-def _with(places: Sequence[int], text: str, change: Callable[[torch.Tensor], torch.Tensor], sample: Sample) -> Sample:
-    def changed(leaves: list[Any]) -> list[Any]:
-        return [
-            change(leaf).requires_grad_(leaf.requires_grad) if place in places and is_varied(leaf) else leaf
-            for place, leaf in enumerate(leaves)
-        ]
-
-    return replace(sample, label=f"{sample.label}, {text}", declared=False, make=with_leaves(sample, changed))
+def _with(places: Sequence[int], text: str, change: Change, sample: Sample) -> Sample:
+    make = with_leaves(sample, partial(with_changed, places, change))
+    return replace(sample, label=f"{sample.label}, {text}", declared=False, make=make)

@@ -40,7 +40,6 @@ from ddelint.verify.modes import (
     sharing,
 )
 from ddelint.verify.named_numbers import at_named
-from ddelint.verify.other_readings import Settings
 from ddelint.verify.other_settings import Change, other_buffers, pairs
 from ddelint.verify.partings import Parting, met, void
 from ddelint.verify.recording import Recorder
@@ -49,6 +48,7 @@ from ddelint.verify.rewritten_meetings import meetings_of_rewritten
 from ddelint.verify.running import Overruns, run_sample
 from ddelint.verify.sameness import differences
 from ddelint.verify.samples import BEHIND, CALLS_IN_A_ROW, REQUIRING_GRAD, Sample
+from ddelint.verify.settings import Settings
 from ddelint.verify.sparsity import may_be_sparse
 from ddelint.verify.stopwatch import Stopwatch
 from ddelint.verify.trained import drifted_between, trained_between

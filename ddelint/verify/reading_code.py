@@ -48,10 +48,12 @@ def read_by(
         yield
 
 
-def is_readable(filename: str) -> bool:
+def is_readable(filename: str, tested: Collection[Position]) -> bool:
     """Whether the text of a file that is in effect can be made to read by `Readings`."""
     tree = _parsed(filename, overlay.text_of(filename))
-    return bool(tree.body) and (not any(True for _ in _outermost(tree)) or bool(_codes_of(filename, tree, frozenset())))
+    return bool(tree.body) and (
+        not any(True for _ in _outermost(tree)) or bool(_codes_of(filename, tree, frozenset(tested)))
+    )
 
 
 @functools.lru_cache(maxsize=32)

@@ -15,7 +15,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -114,7 +114,7 @@ class Readings:
             return value
         return self._given(_item_of(owner, key), owner, value, rank)
 
-    def contains(self, rank: int, text: str, owner: Any) -> bool:
+    def contains(self, rank: int, text: str, owner: Any, /) -> bool:
         """`text in owner`: a set of options, a text that says several."""
         value = text in owner
         return value if _is_data(owner) else self._given(Read(type(owner).__qualname__, text), owner, value, rank)
@@ -130,7 +130,7 @@ class Readings:
             return value
         return self._given(_call_of(function, args), None, value, rank)
 
-    def name(self, rank: int, holder: str, name: str, value: Any) -> Any:
+    def name(self, rank: int, holder: str, name: str, value: Any, /) -> Any:
         """A global, a name of a function around, an argument; a constant that a function gives."""
         return self._given(Read(holder, name), None, value, rank) if may_vary(value) else value
 
@@ -144,14 +144,17 @@ class Readings:
 
     def _given(self, read: Read, owner: object, value: Any, rank: int) -> Any:
         if self.calls:
-            known = self.calls[-1].setdefault((read, id(owner)), [])
-            self._holders.setdefault(id(owner), owner)
-            if len(known) < _TOO_MANY and all(one.said != said_of(value) for one in known):
-                known.append(Seen(copy.deepcopy(value), said_of(value), rank))
+            self._note(read, owner, value, rank)
         change = self.changes.get(read)
         if change is None or not is_same(value, change[0]):
             return value
         return copy.deepcopy(as_there(change[1], value))  # what is read may be written to
+
+    def _note(self, read: Read, owner: object, value: Any, rank: int) -> None:
+        known = self.calls[-1].setdefault((read, id(owner)), [])
+        self._holders.setdefault(id(owner), owner)
+        if len(known) < _TOO_MANY and (said := said_of(value)) not in (one.said for one in known):
+            known.append(Seen(copy.deepcopy(value), said, rank))
 
 
 _PLAINLY = Readings()
@@ -260,6 +263,7 @@ def _is_data(value: object) -> bool:
 def _call_of(function: Any, args: Sequence[object]) -> Read:
     """Known by its name, and by the texts that it is asked with, or is asked of."""
     named = getattr(function, "__qualname__", None)
-    about = [repr(function)] if named is None and " at 0x" not in repr(function) else []
+    is_written = named is None and not isinstance(type(function).__repr__, FunctionType)  # no `__repr__` of the user's
+    about = [repr(function)] if is_written and " at 0x" not in repr(function) else []
     texts = (one for one in (getattr(function, "__self__", None), *args) if isinstance(one, (str, Enum)))
     return Read(GIVEN + (named or type(function).__qualname__), ", ".join([*about, *map(str, texts)]))

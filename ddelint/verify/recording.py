@@ -15,10 +15,10 @@ from ddelint.nouns.protocol import Decision
 from ddelint.sources.sites import locate
 from ddelint.sources.source import SourceError, SourceFile
 from ddelint.trace import overlay
+from ddelint.verify.around_decisions import asked_about, classes_around, texts_of
 from ddelint.verify.distances import COMPARE, Shape, difference, distance, parts_of
 from ddelint.verify.meeting import Block, Meetings, block_of
 from ddelint.verify.named_numbers import numbers_named
-from ddelint.verify.settings import asked_about, classes_around, texts_of
 
 RECORD = "__ddelint_record__"
 
@@ -39,7 +39,7 @@ class Recorder:
         self.texts: dict[str, list[str | int]] = {}
         """Texts and integers that classes with decisions compare an attribute of `self` with, and files a name."""
         self.numbers: dict[int | float, None] = {}
-        """Numbers that stand in the functions around decisions, in the order of the text."""
+        """Numbers that stand in the functions around decisions, those of comparisons first."""
         self.classes: dict[str, None] = {}
         """The classes around decisions; for one in a function that stands in none, all of its file."""
         self.trees: dict[str, ast.Module] = {}

@@ -1,152 +1,163 @@
-"""What the text around decisions says of settings: what tests rest on, and what texts and codes are compared with."""
+"""The same inputs of a program that reads something else than it did: a setting, whatever holds it, one at a time."""
 
 from __future__ import annotations
 
 import ast
-import functools
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
-from ddelint.knowledge.operators import dotted_name, terminal_name
-from ddelint.sources.source import SourceFile, descend
+from ddelint.trace.entry import Entry
+from ddelint.verify.calls import module_of
+from ddelint.verify.enumerations import said
+from ddelint.verify.families import texts_beside
+from ddelint.verify.flags import FLAG
+from ddelint.verify.members import extremes_of, other_number
+from ddelint.verify.other_settings import Change, other_values, with_both
+from ddelint.verify.ownership import is_users
+from ddelint.verify.reading_code import is_readable, read_by
+from ddelint.verify.reads import GIVEN, Read, Readings, Seen, settled
+from ddelint.verify.recording import Recorder
+from ddelint.verify.running import Patience, run_sample
+from ddelint.verify.samples import Sample
 
-_SELF = "self."
-_DEEPEST_CALL = 3
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-_EQUALITY = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
-
-
-def texts_of(source: SourceFile, tests: Sequence[ast.expr]) -> Iterator[tuple[str, str | int]]:
-    """(name, text) for each text that the classes around decisions' tests compare an attribute of `self` with, and that
-    a function of the file compares an argument with: `self.reduction == "mean"`, `reduction in ("mean", "sum")`,
-    `mode.lower() == "mean"`, `case "mean":`; or that is a key of a table in which it is looked up. So for integers
-    that it may equal (`self.mode == 3`): a code is as good as a text.
-
-    The file is gone through once, whatever the number of tests.
-    """
-    if not tests:
-        return
-    owners = {parent for test in tests for parent in source.ancestors(test) if isinstance(parent, ast.ClassDef)}
-    inside = {node for owner in owners for node in ast.walk(owner)}
-    tables = _tables(source)
-    for node in descend(source.tree):
-        is_code = True
-        match node:
-            case ast.Compare(left=left, ops=[sign], comparators=[right]):
-                sides = [(left, right), (right, left)]
-                is_code = isinstance(sign, _EQUALITY)
-            case ast.Match(subject=subject, cases=cases):
-                sides = [(subject, case.pattern) for case in cases]  # type: ignore[misc]
-            case (
-                ast.Subscript(value=table, slice=asked)
-                | ast.Call(func=ast.Attribute(value=table, attr="get"), args=[asked, *_])
-            ):
-                keys = table.keys if isinstance(table, ast.Dict) else tables.get(terminal_name(table), [])
-                sides = [(asked, key) for key in keys if key is not None]
-            case _:
-                continue
-        for asked, known in sides:
-            texts = [inner.value for inner in ast.walk(known) if isinstance(inner, ast.Constant) and inner.value]
-            codes = list(_codes(known)) if is_code and isinstance(asked, (ast.Name, ast.Attribute)) else []
-            for name in _names_in(asked) if texts or codes else ():
-                if not name.startswith(_SELF) or node in inside:
-                    found: list[str | int] = [*(text for text in texts if isinstance(text, str)), *codes]
-                    yield from ((name.removeprefix(_SELF), each) for each in found)
+_MOST, _MOST_OF_A_KIND, _MOST_BEHIND, _MOST_EXTREME, _MOST_TEXTS, _MOST_FILES = 16, 6, 2, 4, 3, 8
+_NOTED = 8
+"""Inputs on which is noted what is read."""
 
 
-def _codes(known: ast.AST) -> Iterator[int]:
-    """The integers of `3`, `(1, 3)`, `case 1 | 3`."""
-    match known:
-        case ast.Constant(value=int(code)) if not isinstance(code, bool):
-            yield code
-        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts) | ast.MatchOr(patterns=parts):
-            for part in parts:
-                yield from _codes(part)
-        case ast.MatchValue(value=value):
-            yield from _codes(value)
+class Settings:
+    """What the text of a program reads that is no data: it is one and the same on several inputs."""
+
+    def __init__(
+        self, original: Entry, program: Any, recorder: Recorder, patience: Patience | None, is_over: Callable[[], bool]
+    ) -> None:
+        """`program`: one that `original` has built. `is_over`: whether no more than one run is begun."""
+        self._original = original
+        self._recorder = recorder
+        self._patience = patience
+        self._is_over = is_over
+        self._filenames = _files(program, recorder)
+        self._found: list[tuple[Read, Seen]] = []
+        self.are_known = all(is_readable(filename, recorder.tested.get(filename, ())) for filename in self._filenames)
+        """Whether the program runs while what it reads is noted: a compiler that it calls may not go through that."""
+
+    def note(self, samples: Sequence[Sample]) -> None:
+        """Note what the original reads on these inputs, on which it returns."""
+        self._found = self._noted(samples)
+
+    def names(self) -> frozenset[str]:
+        """The attributes that the files of decisions say."""
+        inside = itertools.chain(*map(ast.walk, self._recorder.trees.values()))
+        return frozenset(node.attr for node in inside if isinstance(node, ast.Attribute))
+
+    def others(self) -> Iterator[partial[Sample]]:
+        """Changes of an input set: something that is read becomes another value, one at a time."""
+        return self._changes(self._found)
+
+    def behind(self, change: Change, samples: Sequence[Sample]) -> Iterator[Change]:
+        """A change, and with it another value of what is only read under it: `fills=True` shows what `fill` is for."""
+        known = {read for read, _ in self._found}
+        under = self._noted(list(map(change, samples)))
+        changes = self._changes([(read, seen) for read, seen in under if read not in known])
+        yield from (partial(with_both, change, other) for other in itertools.islice(changes, _MOST_BEHIND))
+
+    def extremes(self, beyond: Sequence[int] = ()) -> Iterator[partial[Sample]]:
+        """The same of numbers at their extremes: floats infinite, zero, negative and NaN, integers that a test rests
+        on, or that are one, zero, one more and negative; of the first few that are any, one of each after the other."""
+        numbers = [
+            [self._change(read, seen, other) for other in extremes_of(seen.value, beyond)]
+            for read, seen in self._found
+            if not seen.rank or type(seen.value) is not int or seen.value == 1
+        ]
+        for one_of_each in itertools.zip_longest(*[changes for changes in numbers if changes][:_MOST_EXTREME]):
+            yield from (change for change in one_of_each if change is not None)
+
+    def _noted(self, samples: Sequence[Sample]) -> list[tuple[Read, Seen]]:
+        runs: list[Readings] = []
+        for sample in samples[:_NOTED]:
+            if runs and self._is_over():
+                break
+            readings = Readings()
+            noting = _around(sample, partial(self._noting, readings))
+            calls = run_sample(self._original, noting, twice=True, patience=self._patience)
+            self.are_known &= not sample.declared or (calls is not None and calls[0].returned)
+            if len(readings.calls) > 1:
+                runs.append(readings)
+        return settled(runs)
+
+    @contextmanager
+    def _noting(self, readings: Readings) -> Iterator[None]:
+        readings.calls.append({})
+        with self._by(readings):
+            yield
+
+    def _changes(self, found: Sequence[tuple[Read, Seen]]) -> Iterator[partial[Sample]]:
+        counts: Counter[type] = Counter()
+        for read, seen in found:
+            for other in _others(read, seen, self._recorder.texts):
+                if counts.total() < _MOST and counts[type(other)] < _MOST_OF_A_KIND:
+                    counts[type(other)] += 1
+                    yield self._change(read, seen, other)
+
+    def _change(self, read: Read, seen: Seen, other: object) -> partial[Sample]:
+        return partial(_with_reading, self._by, read, seen.value, other)
+
+    def _by(self, readings: Readings) -> AbstractContextManager[None]:
+        """Within, what the program reads goes through `readings`."""
+        return read_by(readings, self._filenames, self._recorder.trees, self._recorder.tested)
 
 
-def _tables(source: SourceFile) -> dict[str, list[ast.expr | None]]:
-    """Name → the keys of the dictionaries that it is given in the file."""
-    found: dict[str, list[ast.expr | None]] = {}
-    for node in descend(source.tree):
-        match node:
-            case (
-                ast.Assign(targets=[target], value=ast.Dict(keys=keys))
-                | ast.AnnAssign(target=target, value=ast.Dict(keys=keys))
-            ):
-                found.setdefault(terminal_name(target), []).extend(keys)
-    found.pop("", None)
-    return found
+def _files(program: Any, recorder: Recorder) -> list[str]:
+    """The files of decisions, and those of the user's that the classes of a program's modules are written in."""
+    owner = module_of(program)
+    written = (_file_of(type(module)) for module in (owner.modules() if owner is not None else ()))
+    files = itertools.chain(recorder.trees, (name for name in written if name and is_users(name)))
+    return list(dict.fromkeys(files))[:_MOST_FILES]
 
 
-def _names_in(asked: ast.expr) -> Iterator[str]:
-    """Names, and attributes of `self`: `mode` of `mode.lower()`, `self.mode` and `other` of `self.mode or other`."""
-    for node in ast.walk(asked):
-        name = dotted_name(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
-        if (name.isidentifier() and name != "self") or name.startswith(_SELF):
-            yield name
+def _file_of(kind: type) -> str:
+    code = getattr(getattr(kind, "forward", None), "__code__", None)
+    return code.co_filename if code is not None else ""
 
 
-@functools.lru_cache(maxsize=256)
-def _called_in_turn(source: SourceFile, function: _Function) -> list[_Function]:
-    """The functions of the file that are called by a name in a function, and in those, up to a few calls deep."""
-    known = _functions(source)
-    found: dict[_Function, None] = {function: None}
-    latest = [function]
-    for _ in range(_DEEPEST_CALL):
-        calls = [node for each in latest for node in ast.walk(each) if isinstance(node, ast.Call)]
-        latest = [each for call in calls for each in known.get(terminal_name(call.func), ()) if each not in found]
-        found |= dict.fromkeys(latest)
-    return list(found)[1:]
+def _others(read: Read, seen: Seen, texts: Mapping[str, Sequence[str | int]]) -> Sequence[object]:
+    value = seen.value
+    named = itertools.chain(*(known for name, known in texts.items() if name.rpartition(".")[2] == read.name))
+    compared = [one for one in dict.fromkeys(named) if type(one) is type(value) and one != value][:_MOST_TEXTS]
+    if type(value) is str:
+        return compared or _other_numbers(value) or texts_beside(value)
+    if isinstance(value, (list, tuple)) and read.holder.startswith(GIVEN):
+        return ()
+    return [*other_values(value, is_tested=not seen.rank), *compared]
 
 
-def functions_around(source: SourceFile, test: ast.expr) -> list[_Function]:
-    """The function around a decision's test, the other methods of its class but `__init__`, and what these call."""
-    own = _function_around(source, test)
-    owner = next((parent for parent in source.ancestors(test) if isinstance(parent, ast.ClassDef)), None)
-    methods = [node for node in owner.body if isinstance(node, _Function)] if owner is not None else []
-    around = [own, *methods] if own is not None else methods
-    found = dict.fromkeys(function for function in around if function.name != "__init__")
-    for function in list(found):
-        found |= dict.fromkeys(_called_in_turn(source, function))
-    return list(found)
+def _other_numbers(text: str) -> Sequence[str]:
+    """Of a text that says a number one that says another."""
+    with suppress(ValueError):
+        other = other_number(int(text)) if text.isdecimal() else other_number(float(text))
+        return (str(other),) if str(other) != text else ()
+    return ()
 
 
-@functools.lru_cache(maxsize=16)
-def _functions(source: SourceFile) -> Mapping[str, Sequence[_Function]]:
-    """The functions of a file by name, however deep they stand."""
-    found: dict[str, list[_Function]] = {}
-    for node in descend(source.tree):
-        if isinstance(node, _Function):
-            found.setdefault(node.name, []).append(node)
-    return found
+def _with_reading(
+    by: Callable[[Readings], AbstractContextManager[None]], read: Read, value: object, other: object, sample: Sample
+) -> Sample:
+    readings = Readings(changes={read: (value, other)})
+    label = f"{sample.label}, {read}={said(other)}"
+    return replace(_around(sample, partial(by, readings)), label=label, declared=False, mode=FLAG)
 
 
-def classes_around(source: SourceFile, test: ast.expr) -> Iterator[str]:
-    """The name of the class around a decision's test; for one that stands in none, of all classes of its file."""
-    owner = next((parent for parent in source.ancestors(test) if isinstance(parent, ast.ClassDef)), None)
-    around = [owner] if owner is not None else [n for n in descend(source.tree) if isinstance(n, ast.ClassDef)]
-    yield from (found.name for found in around)
+def _around(sample: Sample, inner: Callable[[], AbstractContextManager[None]]) -> Sample:
+    @contextmanager
+    def around() -> Iterator[None]:
+        with ExitStack() as stack:
+            stack.enter_context(sample.around())
+            stack.enter_context(inner())
+            yield
 
-
-def _function_around(source: SourceFile, test: ast.expr) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    return next((n for n in source.ancestors(test) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
-
-
-def asked_about(source: SourceFile, test: ast.expr) -> Iterator[ast.expr]:
-    """A decision's test, and what its names were given in the function around it."""
-    yield from _asked_about(test, _function_around(source, test))
-
-
-def _asked_about(test: ast.expr, function: ast.AST | None) -> Iterator[ast.expr]:
-    """The test, and what its names were given in the function around it."""
-    yield test
-    names = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
-    for node in ast.walk(function) if function is not None else ():
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in names:
-                yield value
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if name in names:
-                yield value
-            case ast.NamedExpr(target=ast.Name(id=name), value=value) if name in names:
-                yield value
+    return replace(sample, around=around)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import functools
 import re
-import tomllib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -17,8 +16,8 @@ from pathlib import Path
 import torch
 from torch.utils import _pytree as pytree
 
-from ddelint.knowledge.folder import rules_folder
 from ddelint.verify.samples import Sample
+from ddelint.verify.varying import varying
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
@@ -60,5 +59,5 @@ def _names_in(text: str) -> set[str]:
 
 @functools.cache
 def _known() -> tuple[re.Pattern[str], tuple[str, ...]]:
-    table = tomllib.loads((rules_folder() / "varying.toml").read_text("utf-8"))
+    table = varying()
     return re.compile("|".join(table["sparse_names"]), re.IGNORECASE), tuple(table["sparse_words"])

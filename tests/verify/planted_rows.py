@@ -2934,100 +2934,120 @@ DOUBTFUL = (
         "settle(tolerance)=inf: value differs",
     ),
     Row(
-        "C",
-        "constant_of_caller",
-        "the sum of nothing",
-        RESTRUCTURED,
-        "y = rows.sum(0)",
-        "pooled(empty)=0.5: value differs",
-    ),
-    Row(
-        "C",
-        "bound_by_place",
-        "the sum of nothing",
-        RESTRUCTURED,
-        "y = rows.sum(0)",
-        "handed on",
-    ),
-    Row(
-        "C",
-        "looked_up_in_registry",
-        "the sum of nothing",
-        RESTRUCTURED,
-        "y = rows.sum(0)",
-        "dict.empty=0.5: value differs",
-    ),
-    Row(
-        "C",
-        "hidden_in_a_set",
-        "the sum of nothing",
-        RESTRUCTURED,
-        "y = rows.sum(0)",
-        "Slot._Slot__value=0.5: value differs",
-    ),
-    Row(
-        "C",
-        "of_the_context",
-        "the sum of nothing",
-        RESTRUCTURED,
-        "y = rows.sum(0)",
-        "ContextVar.get=0.5: value differs",
-    ),
-    Row(
-        "C",
-        "of_the_environment",
-        "the sum of nothing",
-        RESTRUCTURED,
-        "y = rows.sum(0)",
-        ".EMPTY_ROWS_ARE=",
-    ),
-    Row(
-        "C",
-        "found_among_pairs",
-        "the sum of nothing",
-        RESTRUCTURED,
-        "y = rows.sum(0)",
-        "Defaults(empty)=0.5: value differs",
-    ),
-    Row(
-        "C",
-        "got_by_getter",
-        "the sum of nothing",
-        RESTRUCTURED,
-        "y = rows.sum(0)",
-        "attrgetter(operator.attrgetter('policy.empty'))=0.5: value differs",
-    ),
-    Row(
-        "C",
-        "said_behind_a_colon",
-        "the sum of nothing",
-        RESTRUCTURED,
-        "y = rows.sum(0)",
-        "float(0.0)=0.5: value differs",
-    ),
-    Row(
-        "C",
-        "first_that_fits",
-        "the sum of nothing",
-        RESTRUCTURED,
-        "y = rows.sum(0)",
-        "next()=0.5: value differs",
-    ),
-    Row(
-        "C",
-        "among_the_options",
-        "the sum of nothing",
-        RESTRUCTURED,
-        "y = rows.sum(0)",
-        "frozenset.ones=True: value differs",
-    ),
-    Row(
         "D",
         "response_curve",
         "torch.where for levels, too, which are numbers",
         RESTRUCTURED,
         "y = torch.where(level > self.knee, self.knee + (level - self.knee) * 0.5, level * 1.0)",
         "`__getitem__` is called at line 29, perhaps with what is no tensor",
+    ),
+    Row(
+        "C",
+        "fill_of_anywhere",
+        "without what a caller gives",
+        RESTRUCTURED,
+        """
+        fill = SETTINGS.lookup("empty") + slot.now() + EMPTY.get() + float(os.environ.get("EMPTY_ROWS", "0"))
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+        "Model.summed(given)=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_of_anywhere",
+        "without what a registry looks up",
+        RESTRUCTURED,
+        """
+        fill = given + slot.now() + EMPTY.get() + float(os.environ.get("EMPTY_ROWS", "0"))
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+        "dict.empty=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_of_anywhere",
+        "without what an object in a set hides",
+        RESTRUCTURED,
+        """
+        fill = given + SETTINGS.lookup("empty") + EMPTY.get() + float(os.environ.get("EMPTY_ROWS", "0"))
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+        "Slot._Slot__value=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_of_anywhere",
+        "without what a context holds",
+        RESTRUCTURED,
+        """
+        fill = given + SETTINGS.lookup("empty") + slot.now() + float(os.environ.get("EMPTY_ROWS", "0"))
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+        "ContextVar.get=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_of_anywhere",
+        "without what the environment says",
+        RESTRUCTURED,
+        """
+        fill = given + SETTINGS.lookup("empty") + slot.now() + EMPTY.get()
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+        "_Environ.EMPTY_ROWS=",
+    ),
+    Row(
+        "C",
+        "fill_that_is_called",
+        "without what is found in a table",
+        RESTRUCTURED,
+        """
+        fill = empty_of(Trainer) + float(self.how.partition(":")[2]) + (1.0 if "ones" in OPTIONS else 0.0)
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+        "next()=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_that_is_called",
+        "without what a getter gets",
+        RESTRUCTURED,
+        """
+        fill = worth_of(self) + float(self.how.partition(":")[2]) + (1.0 if "ones" in OPTIONS else 0.0)
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+        "attrgetter(operator.attrgetter('policy.empty'))=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_that_is_called",
+        "without what stands behind a colon",
+        RESTRUCTURED,
+        """
+        fill = worth_of(self) + empty_of(Trainer) + (1.0 if "ones" in OPTIONS else 0.0)
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+        "float(0.0)=0.5: value differs",
+    ),
+    Row(
+        "C",
+        "fill_that_is_called",
+        "without what an option says",
+        RESTRUCTURED,
+        """
+        fill = worth_of(self) + empty_of(Trainer) + float(self.how.partition(":")[2])
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+        "frozenset.ones=True: value differs",
     ),
 )
 
@@ -3909,113 +3929,6 @@ RIGHT = (
         """,
     ),
     Row(
-        "C",
-        "constant_of_caller",
-        "what is made of nothing, or the sum",
-        RESTRUCTURED,
-        """
-        none = torch.full((), rows.shape[0] == 0)
-        y = torch.where(none, x.new_full((4,), empty), rows.sum(0))
-        """,
-    ),
-    Row(
-        "C",
-        "looked_up_in_registry",
-        "what is made of nothing, or the sum",
-        RESTRUCTURED,
-        """
-        none = torch.full((), rows.shape[0] == 0)
-        y = torch.where(none, x.new_full((4,), SETTINGS.lookup("empty")), rows.sum(0))
-        """,
-    ),
-    Row(
-        "C",
-        "hidden_in_a_set",
-        "what is made of nothing, or the sum",
-        RESTRUCTURED,
-        """
-        none = torch.full((), rows.shape[0] == 0)
-        y = torch.where(none, x.new_full((4,), slot.now()), rows.sum(0))
-        """,
-    ),
-    Row(
-        "C",
-        "of_the_context",
-        "what is made of nothing, or the sum",
-        RESTRUCTURED,
-        """
-        none = torch.full((), rows.shape[0] == 0)
-        y = torch.where(none, x.new_full((4,), EMPTY.get()), rows.sum(0))
-        """,
-    ),
-    Row(
-        "C",
-        "of_the_environment",
-        "what is made of nothing, or the sum",
-        RESTRUCTURED,
-        """
-        none = torch.full((), rows.shape[0] == 0)
-        y = torch.where(none, x.new_full((4,), float(os.environ.get("EMPTY_ROWS_ARE", "0"))), rows.sum(0))
-        """,
-    ),
-    Row(
-        "C",
-        "found_among_pairs",
-        "what is made of nothing, or the sum",
-        RESTRUCTURED,
-        """
-        none = torch.full((), rows.shape[0] == 0)
-        y = torch.where(none, x.new_full((4,), self.default("empty")), rows.sum(0))
-        """,
-    ),
-    Row(
-        "C",
-        "got_by_getter",
-        "what is made of nothing, or the sum",
-        RESTRUCTURED,
-        """
-        none = torch.full((), rows.shape[0] == 0)
-        y = torch.where(none, x.new_full((4,), empty_of(Trainer)), rows.sum(0))
-        """,
-    ),
-    Row(
-        "C",
-        "said_behind_a_colon",
-        "what is made of nothing, or the sum",
-        RESTRUCTURED,
-        """
-        none = torch.full((), rows.shape[0] == 0)
-        y = torch.where(none, x.new_full((4,), float(self.how.partition(":")[2])), rows.sum(0))
-        """,
-    ),
-    Row(
-        "C",
-        "first_that_fits",
-        "what is made of nothing, or the sum",
-        RESTRUCTURED,
-        """
-        none = torch.full((), rows.shape[0] == 0)
-        y = torch.where(none, x.new_full((4,), worth_of(self)), rows.sum(0))
-        """,
-    ),
-    Row(
-        "C",
-        "among_the_options",
-        "what is made of nothing, or the sum",
-        RESTRUCTURED,
-        """
-        none = torch.full((), rows.shape[0] == 0)
-        y = torch.where(none, x.new_full((4,), 1.0 if "ones" in OPTIONS else 0.0), rows.sum(0))
-        """,
-    ),
-    Row(
-        "F",
-        "trained_by_gradient",
-        "the gradients of what is not chosen are zero, and not counted",
-        RESTRUCTURED,
-        "y = torch.where(x.abs().max() > 2, y + Counted.apply(y * 0.5, self.trained), y)",
-    ),
-    Row(
         "D",
         "response_curve",
         "both while compiling, and one of them for levels",
@@ -4027,6 +3940,29 @@ RIGHT = (
             y = self.knee + (level - self.knee) * 0.5
         else:
             y = level * 1.0
+        """,
+    ),
+    Row(
+        "C",
+        "fill_of_anywhere",
+        "what was made for the empty, or the sum",
+        RESTRUCTURED,
+        """
+        fill = given + SETTINGS.lookup("empty") + slot.now() + EMPTY.get() + float(os.environ.get("EMPTY_ROWS", "0"))
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
+        """,
+    ),
+    Row(
+        "C",
+        "fill_that_is_called",
+        "what was made for the empty, or the sum",
+        RESTRUCTURED,
+        """
+        fill = worth_of(self) + empty_of(Trainer) + float(self.how.partition(":")[2])
+        fill = fill + (1.0 if "ones" in OPTIONS else 0.0)
+        none = torch.full((), rows.shape[0] == 0)
+        y = torch.where(none, x.new_full((4,), fill), rows.sum(0))
         """,
     ),
 )

@@ -19,9 +19,9 @@ from ddelint.verify.eager import compare
 from ddelint.verify.flags import extreme_arguments
 from ddelint.verify.kinds import other_kinds
 from ddelint.verify.members import extremes_of
-from ddelint.verify.other_readings import Settings
 from ddelint.verify.recording import Recorder
 from ddelint.verify.samples import Sample
+from ddelint.verify.settings import Settings
 from ddelint.verify.sparsity import may_be_sparse
 
 NAMES = ("x", "w", "n", "limit", "ids")

@@ -18,12 +18,12 @@ import pytest
 import torch
 
 from ddelint.sources.source import SourceFile
+from ddelint.verify.around_decisions import texts_of
 from ddelint.verify.flags import instead_of_nothing, other_flags
 from ddelint.verify.members import fields_of, other_fields, with_field
 from ddelint.verify.modes import other_modes
 from ddelint.verify.other_settings import other_buffers, other_values, pairs, zero_settings
 from ddelint.verify.samples import Sample
-from ddelint.verify.settings import texts_of
 
 SAMPLE = Sample("seed 0", True, lambda: ((), {}))
 

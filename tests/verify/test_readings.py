@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from ddelint.trace.entry import Entry
-from ddelint.verify.other_readings import Settings
 from ddelint.verify.reading_code import arguments_of, with_readings
 from ddelint.verify.reads import Read, Readings, in_effect, settled
 from ddelint.verify.recording import Recorder, position_of
 from ddelint.verify.samples import Sample
+from ddelint.verify.settings import Settings
 
 
 def loaded(text: str, readings: Readings, tested: str = "") -> dict[str, Any]:
@@ -67,6 +67,11 @@ HOLDERS = {
         "made(fill)",
     ),
     "an argument": ("class A:\n    def f(self): return g(0.5)\ndef g(fill): return fill\na = A()", "g(fill)"),
+    "what a partial binds by its place": (
+        "import functools\nclass A:\n    def f(self): return self.pool()\ndef g(fill): return fill\n"
+        "a = A(); a.pool = functools.partial(g, 0.5)",
+        "g(fill)",
+    ),
     "an argument of a lambda": ("class A:\n    def f(self): return (lambda fill: fill)(0.5)\na = A()", "A.f(fill)"),
     "a constant": ("class A:\n    def f(self): return 0.5\na = A()", "A.f()"),
     "a getter": (
@@ -409,3 +414,19 @@ def test_an_argument_is_read_as_it_comes_whatever_a_rewrite_does_with_it() -> No
         with in_effect(Readings(changes={Read("argument of pooled", "fill"): (0.5, 0.25)})):
             assert names["f"](1.0) == 1.25
         before = ast.parse("def pooled(x, fill):\n    return x + fill\ndef f(x):\n    return pooled(x, 0.5)")
+
+
+class Silent:
+    """Called, and not to be written out."""
+
+    def __call__(self) -> float:
+        return 0.5
+
+    def __repr__(self) -> str:
+        raise RuntimeError("not written")
+
+
+def test_what_is_called_is_not_written_out_by_the_user() -> None:
+    readings = Readings(calls=[{}])
+    assert readings.called(1, Silent()) == 0.5
+    assert [str(read) for read, _ in readings.calls[0]] == ["Silent()"]

@@ -13,7 +13,7 @@ from loaded_programs import Program
 from ddelint.nouns.diagnostics import Span
 from ddelint.nouns.protocol import Comparison, Decision, SessionOptions
 from ddelint.trace.entry import Entry
-from ddelint.verify.eager import compare
+from ddelint.verify.eager import compare, hold_against, run_original
 from ddelint.verify.modes import near
 from ddelint.verify.samples import Sample
 from ddelint.verify.work import looked_at, work
@@ -116,16 +116,13 @@ def test_a_side_that_one_input_took_is_tried_near_it(program: Program, options: 
 
 def test_what_holds_on_the_one_input_alone_is_found_near_it(program: Program, options: SessionOptions) -> None:
     original = program(RARE)
-    found = compare(
-        original,
-        lambda: program(RARE.replace("x * x.abs().max().clamp(max=2.0)", f"x * {float(_largest(5))}")),
-        (decision(original, "n == 7"),),
-        options,
-        16,
-        False,
-    )
+    alike = RARE.replace("x * x.abs().max().clamp(max=2.0)", f"x * {float(_largest(5))}")
+    decisions = (decision(original, "n == 7"),)
+    originals = run_original(original, decisions, options, 16, False)
+    (near, *_) = (r for r in originals.runs.references if "near it" in r.sample.label)
+    found = hold_against(originals, lambda: program(alike), decisions, frozenset({near.base}), near.sample.label)
 
-    assert any(mismatch.aspect == "value" for mismatch in found.mismatches)
+    assert [(m.sample, m.aspect) for m in found.mismatches] == [(near.sample.label, "value")]
 
 
 def _largest(seed: int) -> torch.Tensor:

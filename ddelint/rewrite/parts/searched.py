@@ -35,9 +35,7 @@ _MOST_BITS = 62
 """What may come of arithmetic with integers of 64 bits."""
 _EXACT_BITS = 32
 """Integers that double precision, in which they are compared with floats, holds as they are."""
-
-
-_WIDENED = {"double": "{}.double()", "long": "{}.long()"}
+_WIDENED = {"float64": "{}.double()", "int64": "{}.long()"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +172,10 @@ def _as_numbers(found: _Value) -> _Value:
 def _widened(context: Context, found: _Value, *, to_double: bool = False) -> _Value:
     """Python's numbers at all places, in the type that holds all of them."""
     to_double |= found.dtype in _FLOATS
-    wide, method = ("float64", "double") if to_double else ("int64", "long")
+    wide = "float64" if to_double else "int64"
     if found.dtype == wide or not found.is_along:
         return found
-    return _Value(context.write.expr(_WIDENED[method], found.built), wide, True, True, found.bits)
+    return _Value(context.write.expr(_WIDENED[wide], found.built), wide, True, True, found.bits)
 
 
 def _is_float(found: _Value) -> bool:
