@@ -187,6 +187,7 @@ class Knowledge:
     flags_refused: Mapping[str, str]
     hashing: Hashing
     progress: Progress
+    tree_words: frozenset[str]
     validated: Mapping[str, str]
     beyond: Beyond
     without_trace: Mapping[str, WithoutTrace]
@@ -212,6 +213,7 @@ def _knowledge(table: dict[str, Any]) -> Knowledge:
         "unsafe_gradients": table["gradients"]["unsafe"],
         "divisions": table["gradients"]["divisions"],
         "solvers": table["gradients"]["solvers"],
+        "tree_words": table["trees"]["words"],
     }
     flat = (table[section] for section in ("types", "purity", "in_place", "groups", "cost"))
     return filled(Knowledge, renamed, table, *flat)

@@ -119,8 +119,7 @@ def _on_disk(filename: str, _changed: int) -> SourceFile | None:
 
 def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
     """The files of the same project that import `name` from this one, or its module, each with what it calls it."""
-    path = Path(filename)
-    module = path.parent.name if path.stem == "__init__" else path.stem
+    path, module = Path(filename), _module_name(filename).decode()
     mentions = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
     for other in _python_files(_project(path.parent)):
         try:
@@ -132,6 +131,33 @@ def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
             yield from ((source, called) for called in _names(source, module, name))
         except (OSError, SourceError, ValueError):
             continue
+
+
+def connected(filename: str) -> Iterator[str]:
+    """The files of the same project that import from this one, also by way of others, and what these and it import of
+    the project: by the names of modules alone, so that one of the same name elsewhere is among them."""
+    modules = {other: _module_name(other) for other in _python_files(_project(Path(filename).parent))}
+    words: dict[str, frozenset[bytes]] = {}
+    for other in modules:
+        try:
+            words[other] = _imported_words(other, os.stat(other).st_mtime_ns)
+        except (OSError, ValueError):
+            continue
+    importing, waiting = {filename}, [filename]
+    while waiting:
+        module = _module_name(waiting.pop())
+        further = [other for other, said in words.items() if module in said and other not in importing]
+        importing.update(further)
+        waiting += further
+    used = frozenset[bytes]().union(*(words.get(other, frozenset()) for other in importing))
+    yield from (
+        other for other, module in modules.items() if other != filename and (other in importing or module in used)
+    )
+
+
+def _module_name(filename: str) -> bytes:
+    path = Path(filename)
+    return (path.parent.name if path.stem == "__init__" else path.stem).encode()
 
 
 @lru_cache(maxsize=_MOST_FILES)
