@@ -2942,6 +2942,22 @@ DOUBTFUL = (
         "`__getitem__` is called at line 29, perhaps with what is no tensor",
     ),
     Row(
+        "D",
+        "row_of_bank",
+        "item() of what is a text elsewhere",
+        EQUIVALENT,
+        "y = x + self.table[row.item()]",
+        "`forward` is called at line 25, perhaps with what is no tensor",
+    ),
+    Row(
+        "D",
+        "row_of_bank",
+        "index_select by what is a text elsewhere",
+        EQUIVALENT,
+        "y = x + self.table.index_select(0, row.reshape(1))[0]",
+        "`forward` is called at line 25, perhaps with what is no tensor",
+    ),
+    Row(
         "C",
         "fill_of_anywhere",
         "without what a caller gives",
@@ -3941,6 +3957,13 @@ RIGHT = (
         else:
             y = level * 1.0
         """,
+    ),
+    Row(
+        "D",
+        "row_of_bank",
+        "item() while compiling alone",
+        EQUIVALENT,
+        f"y = x + self.table[row.item() if {COMPILING} else int(row)]",
     ),
     Row(
         "C",

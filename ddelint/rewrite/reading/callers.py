@@ -9,10 +9,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.knowledge.unions import is_none
 from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.reading.instances import family, is_instance
 from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.neighbours import Importers, importers
 from ddelint.rewrite.reading.operator_calls import calls_by_operator
+from ddelint.rewrite.reading.plain_data import fits, given_for, may_be_text
 from ddelint.rewrite.reading.plainly import is_number, is_tensor, kept_under, values_of
+from ddelint.rewrite.reading.text_uses import takes_texts
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
 
@@ -20,8 +23,6 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_NAMED = 3
 """Places that are named; that there are more is said."""
 _DEEPEST = 6
-_BOUND = ("self", "cls")
-"""What a method is given by being asked for."""
 
 
 def keeps_nothing_for_numbers(candidate: Candidate) -> bool:
@@ -65,7 +66,7 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
             asking = _places(call for call in numbers if not _was_run(file, call, run or ()))
             places += [f"{place} of {os.path.basename(file.filename)}" for place in asking]
         if run is not None:
-            places += _places_by_operator(source, function.name, owner.name, run, importing)
+            places += _places_by_instance(site, function, owner.name, run, importing)
         methods = _methods_handed_on(source, function.name) if run is not None else ()
         handed = _places(method for method in methods if not _is_in_what_ran(source, method, run or ()))
         if run is not None and is_static(function):
@@ -117,7 +118,7 @@ def _gives_numbers(
 ) -> bool:
     """Whether a method's call gives a number first, or numbers for what the test names, or what the class keeps and may
     be one."""
-    given = list(_given(function, call, asked))
+    given = list(given_for(function, call, asked))
     numbers = all(is_number(source, value) for value in given)
     kept = any(_is_kept_number(source, v) for v in given) and not any(is_tensor(source, v) for v in given)
     first = bool(call.args) and is_number(source, call.args[0])
@@ -181,6 +182,7 @@ def is_static(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def _first_of(places: Sequence[str]) -> str:
+    places = list(dict.fromkeys(places))
     more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
     return f"{', '.join(places[:_MOST_NAMED])}{more}"
 
@@ -204,17 +206,37 @@ def _places_elsewhere(
     return found
 
 
-def _places_by_operator(
-    source: SourceFile, method: str, owner: str, run: Collection[str], importing: Importers
+def _places_by_instance(
+    site: Site, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str, run: Collection[str], importing: Importers
 ) -> list[str]:
-    """Where a method is asked for by a sign (`curve[3]`) of an instance of its class, in code that was not run, with
-    what is plainly a number or may be one that the class keeps."""
-    found = []
+    """Where a method is asked for of what may be an instance of its class, by its name or by a sign (`curve[3]`), in
+    code that was not run, with what is plainly a number, may be one that the class keeps, or may be a text."""
+    found: list[str] = []
+    asked, source = names_asked_about(site), site.source
+    texts = takes_texts(site, asked)
     for file, name in ((source, owner), *importing(source.filename, owner)):
-        asked = calls_by_operator(file, name, method)
-        numbers = (place for place, given in asked if is_number(file, given) or _is_kept_number(file, given))
+        owners = family(file, name)
+        by_name = [(c, c) for c in calls_of(file, function.name) if isinstance(c.func, ast.Attribute)]
+        doubtful: list[ast.expr] = []
+        for place, call in (*by_name, *calls_by_operator(file, function.name)):
+            if (
+                _was_run(file, place, run)
+                or function in file.ancestors(place)
+                or not isinstance(call.func, ast.Attribute)
+            ):
+                continue
+            by_sign = place is not call or file is not source
+            first = call.args[0] if place is not call and call.args else None
+            is_plain = first is not None and (is_number(file, first) or _is_kept_number(file, first))
+            numbers = by_sign and (is_plain or _gives_numbers(file, call, function, asked))
+            text = any(may_be_text(file, value) for value in given_for(function, call, texts))
+            if not numbers and not text:
+                continue
+            instance = is_instance(file, call.func.value, owners)
+            if instance or (instance is None and text and fits(function, call)):
+                doubtful.append(place)
         elsewhere = "" if file is source else f" of {os.path.basename(file.filename)}"
-        found += [f"{place}{elsewhere}" for place in _places(p for p in numbers if not _was_run(file, p, run))]
+        found += [f"{place}{elsewhere}" for place in _places(doubtful)]
     return found
 
 
@@ -300,7 +322,7 @@ def compiled_callers(site: Site, run: Collection[str], importing: Importers = im
             for call in calls_of(file, name)
             if any(around in compiled for around in file.ancestors(call))
             and not _was_run(file, call, run)
-            and any(is_number(file, value) for value in _given(function, call, asked))
+            and any(is_number(file, value) for value in given_for(function, call, asked))
         ]
         elsewhere = "" if file is source else f" of {os.path.basename(file.filename)}"
         places += [f"{place}{elsewhere}" for place in _places(calls)]
@@ -333,17 +355,6 @@ def _called_by(function: ast.AST) -> Iterator[str]:
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and (name := terminal_name(node.func)):
             yield name
-
-
-def _given(
-    function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, names: Collection[str]
-) -> Iterator[ast.expr]:
-    """What a call gives for the parameters of these names."""
-    parameters = [*function.args.posonlyargs, *function.args.args]
-    if isinstance(call.func, ast.Attribute) and parameters and parameters[0].arg in _BOUND:
-        parameters = parameters[1:]
-    yield from (value for parameter, value in zip(parameters, call.args) if parameter.arg in names)
-    yield from (keyword.value for keyword in call.keywords if keyword.arg in names)
 
 
 def calls_of(source: SourceFile, name: str) -> Iterator[ast.Call]:

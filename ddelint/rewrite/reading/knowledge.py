@@ -188,6 +188,13 @@ class Knowledge:
     hashing: Hashing
     progress: Progress
     tree_words: frozenset[str]
+    text_functions: frozenset[str]
+    text_methods: frozenset[str]
+    splitting: frozenset[str]
+    text_libraries: frozenset[str]
+    text_types: frozenset[str]
+    handing_on: frozenset[str]
+    taking_out: frozenset[str]
     validated: Mapping[str, str]
     beyond: Beyond
     without_trace: Mapping[str, WithoutTrace]
@@ -215,5 +222,5 @@ def _knowledge(table: dict[str, Any]) -> Knowledge:
         "solvers": table["gradients"]["solvers"],
         "tree_words": table["trees"]["words"],
     }
-    flat = (table[section] for section in ("types", "purity", "in_place", "groups", "cost"))
+    flat = (table[section] for section in ("types", "purity", "in_place", "groups", "cost", "texts"))
     return filled(Knowledge, renamed, table, *flat)

@@ -6,10 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ddelint.knowledge.operators import terminal_name
-from ddelint.rewrite.reading.plainly import kept_under, values_of
 from ddelint.sources.source import SourceFile, descend
 
-_DEEPEST = 4
 _CALLED = frozenset(("__call__", "forward"))
 _INDEXED, _CONTAINING = "__getitem__", "__contains__"
 _SIGNS: dict[type[ast.operator], str] = {
@@ -37,53 +35,37 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 }
 
 
-def calls_by_operator(source: SourceFile, owner: str, method: str) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """(Where it stands, what is given first) of each call of a class's method by a sign: `curve[3]` asks `__getitem__`
-    of an instance, `curve(3)` its `forward` or `__call__`, `3 in curve` its `__contains__`, `curve @ 3` its
-    `__matmul__`. An instance is what the class makes, under a name or an attribute of `self`, too."""
+def calls_by_operator(source: SourceFile, method: str) -> Iterator[tuple[ast.expr, ast.Call]]:
+    """(Where it stands, the call that it is) of each call of a method by a sign: `curve[3]` asks `__getitem__` of what
+    stands before it, `curve(3)` its `forward` or `__call__`, `3 in curve` its `__contains__`, `curve @ 3` its
+    `__matmul__`; `map(curve, rows)` calls it with the rows."""
     for node in descend(source.tree) if method in _CALLED or method.startswith("__") else ():
-        for asked, held, given in _asked(node):
+        for asked, held, given, keywords in _asked(node):
             is_asked = asked == method or (asked == "__call__" and method in _CALLED)
-            if is_asked and isinstance(node, ast.expr) and _is_instance(source, held, owner):
-                yield node, given
+            if is_asked and isinstance(node, ast.expr):
+                yield node, ast.Call(ast.Attribute(held, method), given, keywords)
 
 
-def _asked(node: ast.AST) -> Iterator[tuple[str, ast.expr, ast.expr]]:
-    """(The method, the instance, its first argument) that an expression asks for by a sign."""
+_Asked = tuple[str, ast.expr, list[ast.expr], list[ast.keyword]]
+
+
+def _asked(node: ast.AST) -> Iterator[_Asked]:
+    """(The method, the instance, its arguments) that an expression asks for by a sign."""
     match node:
-        case ast.Call(func=held, args=[given, *_]):
-            yield "__call__", held, given
+        case ast.Call(func=ast.Name(id="map"), args=[held, *lists]):
+            yield "__call__", held, [ast.Subscript(each, ast.Constant(0)) for each in lists], []
+        case ast.Call(func=partial, args=[held, *given], keywords=keywords) if terminal_name(partial) == "partial":
+            yield "__call__", held, given, keywords
+        case ast.Call(func=ast.Attribute(value=held, attr="__call__"), args=given, keywords=keywords):
+            yield "__call__", held, given, keywords
+        case ast.Call(func=held, args=given, keywords=keywords):
+            yield "__call__", held, given, keywords
         case ast.Subscript(value=held, slice=given, ctx=ast.Load()):
-            yield _INDEXED, held, given
+            yield _INDEXED, held, [given], []
         case ast.BinOp(left=left, op=operator, right=right):
-            yield f"__{_SIGNS[type(operator)]}__", left, right
-            yield f"__r{_SIGNS[type(operator)]}__", right, left
+            yield f"__{_SIGNS[type(operator)]}__", left, [right], []
+            yield f"__r{_SIGNS[type(operator)]}__", right, [left], []
         case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[right]):
-            yield _CONTAINING, right, left
+            yield _CONTAINING, right, [left], []
         case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in _COMPARISONS:
-            yield _COMPARISONS[type(operator)], left, right
-
-
-def _is_instance(source: SourceFile, node: ast.AST, owner: str, depth: int = 0) -> bool:
-    """Whether an expression may be an instance of the class: what makes one, or a name or attribute that holds one."""
-    match node:
-        case ast.Call(func=made):
-            return terminal_name(made) == owner
-        case ast.Name(id="self"):
-            around = (parent for parent in source.ancestors(node) if isinstance(parent, ast.ClassDef))
-            return any(parent.name == owner for parent in around)
-        case ast.Name(id=name) if depth < _DEEPEST:
-            held = [*values_of(source, node, name), *_of_the_file(source, name)]
-            return any(_is_instance(source, value, owner, depth + 1) for value in held)
-        case ast.Attribute(value=ast.Name(id="self"), attr=name) if depth < _DEEPEST:
-            return any(_is_instance(source, value, owner, depth + 1) for value in kept_under(source, node, name))
-        case ast.arg(annotation=ast.expr() as annotation):
-            return terminal_name(annotation) == owner
-    return False
-
-
-def _of_the_file(source: SourceFile, name: str) -> Iterator[ast.expr]:
-    for statement in source.tree.body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
-                yield value
+            yield _COMPARISONS[type(operator)], left, [right], []
