@@ -2946,7 +2946,7 @@ DOUBTFUL = (
         "row_of_bank",
         "item() of what is a text elsewhere",
         EQUIVALENT,
-        "y = x + self.table[row.item()]",
+        "y = self.table[row.item()]",
         "`forward` is called at line 25, perhaps with what is no tensor",
     ),
     Row(
@@ -2954,7 +2954,7 @@ DOUBTFUL = (
         "row_of_bank",
         "index_select by what is a text elsewhere",
         EQUIVALENT,
-        "y = x + self.table.index_select(0, row.reshape(1))[0]",
+        "y = self.table.index_select(0, row.reshape(1))[0]",
         "`forward` is called at line 25, perhaps with what is no tensor",
     ),
     Row(
@@ -3963,7 +3963,7 @@ RIGHT = (
         "row_of_bank",
         "item() while compiling alone",
         EQUIVALENT,
-        f"y = x + self.table[row.item() if {COMPILING} else int(row)]",
+        f"y = self.table[row.item() if {COMPILING} else int(row)]",
     ),
     Row(
         "C",
