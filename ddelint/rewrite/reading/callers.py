@@ -13,9 +13,9 @@ from ddelint.rewrite.reading.instances import family, is_instance
 from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.neighbours import Importers, importers
 from ddelint.rewrite.reading.operator_calls import calls_by_operator
-from ddelint.rewrite.reading.plain_data import fits, given_for, may_be_text
+from ddelint.rewrite.reading.plain_data import fits, given_for, is_known_tensor, may_be_text
 from ddelint.rewrite.reading.plainly import is_number, is_tensor, kept_under, values_of
-from ddelint.rewrite.reading.text_uses import takes_texts
+from ddelint.rewrite.reading.text_uses import asked_as_python_does, takes_texts
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
 
@@ -210,10 +210,12 @@ def _places_by_instance(
     site: Site, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str, run: Collection[str], importing: Importers
 ) -> list[str]:
     """Where a method is asked for of what may be an instance of its class, by its name or by a sign (`curve[3]`), in
-    code that was not run, with what is plainly a number, may be one that the class keeps, or may be a text."""
+    code that was not run, with what is plainly a number, may be one that the class keeps, or may be a text; for what
+    Python itself asks (`int(row)`) with anything that isn't known to be a tensor, where it is an instance."""
     found: list[str] = []
     asked, source = names_asked_about(site), site.source
     texts = takes_texts(site, asked)
+    pythons = asked_as_python_does(site, texts)
     for file, name in ((source, owner), *importing(source.filename, owner)):
         owners = family(file, name)
         by_name = [(c, c) for c in calls_of(file, function.name) if isinstance(c.func, ast.Attribute)]
@@ -230,7 +232,8 @@ def _places_by_instance(
             is_plain = first is not None and (is_number(file, first) or _is_kept_number(file, first))
             numbers = by_sign and (is_plain or _gives_numbers(file, call, function, asked))
             text = any(may_be_text(file, value) for value in given_for(function, call, texts))
-            if not numbers and not text:
+            unknown = any(not is_known_tensor(file, value) for value in given_for(function, call, pythons))
+            if not numbers and not text and not unknown:
                 continue
             instance = is_instance(file, call.func.value, owners)
             if instance or (instance is None and text and fits(function, call)):

@@ -30,7 +30,7 @@ def may_be_number(source: SourceFile, node: ast.expr) -> bool:
     if function is None:
         return False
     said = any(_is_of_number(part) for part in _said(function, node.id)) if isinstance(node, ast.Name) else False
-    given = (not is_tensor(source, choice, _methods()) for choice in _choices(source, node))
+    given = (not is_tensor(source, choice, methods_of_tensors()) for choice in _choices(source, node))
     if not (said or any(given) or _begins_as_number(source, node) or _is_returned_as_number(source, node)):
         return False
     return not is_told_apart(source, node, _says_tensor)
@@ -77,7 +77,7 @@ def _elements(source: SourceFile, node: ast.AST, depth: int = 0) -> Iterator[ast
                 yield from _elements(source, value, depth + 1)
 
 
-def _methods() -> frozenset[str]:
+def methods_of_tensors() -> frozenset[str]:
     """What numbers don't have."""
     table = knowledge()
     return (table.reductions | table.boolean | table.accumulating | table.same_dtype) - table.numbers

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.plainly import kept_under, members_of, values_of
+from ddelint.rewrite.reading.mixed import methods_of_tensors
+from ddelint.rewrite.reading.plainly import is_tensor, kept_under, members_of, values_of
 from ddelint.sources.source import SourceFile, descend
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -23,6 +24,25 @@ _TEXT, _NUMBER = ast.Constant(""), ast.Constant(0)
 def may_be_text(source: SourceFile, node: ast.AST) -> bool:
     """Whether something that an expression may give is a text, or came out of a collection of texts."""
     return any(_is_text(source, origin) for origin in _origins(source, node))
+
+
+def is_known_tensor(source: SourceFile, node: ast.AST) -> bool:
+    """Whether the file shows that an expression gives a tensor, wherever it comes from."""
+    methods = methods_of_tensors()
+    if is_tensor(source, node, methods):
+        return True
+    origins = list(_origins(source, node))
+    return origins != [node] and all(_is_from_torch(source, origin, methods) for origin in origins)
+
+
+def _is_from_torch(source: SourceFile, node: ast.AST, methods: Collection[str]) -> bool:
+    """Whether what nothing stands behind is a tensor, or gives tensors: a parameter that is declared one, a buffer."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name)) if name in knowledge().tensors_of_modules:
+            return True
+        case ast.Call(func=ast.Attribute(attr=name)) if name in knowledge().named_tensors:
+            return True
+    return is_tensor(source, node, methods)
 
 
 def given_for(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Collection
 
+from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.sources.sites import Site
 
 _ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -26,6 +28,27 @@ def takes_texts(site: Site, asked: Collection[str]) -> frozenset[str]:
                 found |= read
                 waiting += read
     return frozenset(found)
+
+
+def asked_as_python_does(site: Site, names: Collection[str]) -> frozenset[str]:
+    """Those of some names that Python itself asks: by a function of its own (`int(row)`), for their truth, or by `==`
+    and `in`. A tensor answers that, and so does nearly everything else."""
+    test = getattr(site.statement, "test", None) or site.node
+    found = {node.id for part in ast.walk(test) for node in _asked(part) if isinstance(node, ast.Name)}
+    return frozenset(names) & (found | ({test.id} if isinstance(test, ast.Name) else set()))
+
+
+def _asked(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=given) if hasattr(builtins, name):
+            return given
+        case ast.BoolOp(values=sides):
+            return sides
+        case ast.UnaryOp(op=ast.Not(), operand=side):
+            return [side]
+        case ast.Compare(left=left, comparators=others):
+            return [left, *others]
+    return []
 
 
 def _called(value: ast.AST | None) -> set[str]:
@@ -57,6 +80,8 @@ def _never(node: ast.AST) -> list[str]:
             return [side.id for side in (left, right) if isinstance(side, ast.Name)]
         case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=ast.Name(id=name)):
             return [name]
+        case ast.Call(func=function, args=given) if is_torch(function):
+            return [each.id for each in given if isinstance(each, ast.Name)]
         case ast.Attribute(value=ast.Name(id=name)) | ast.Subscript(slice=ast.Name(id=name)):
             return [name]
     return []

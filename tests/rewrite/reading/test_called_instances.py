@@ -1,4 +1,4 @@
-"""Who else calls a method of an instance, by its name or as it stands, with what is a text."""
+"""Who else calls a method of an instance, by its name or as it stands, with a text, or with what nobody knows."""
 
 from __future__ import annotations
 
@@ -91,19 +91,24 @@ EACH = "for row in self.rows: x = self.bank(x, row)"
         ("self.bank = bank or Bank()", EACH.replace("self.rows", "names"), True),
         ("self.model = Model()", "x = self.model.bank(x, '4')", True),
         ("self.bank = torch.compile(Bank())", "x = self.bank(x, '4')", True),
-        (KEPT, "for value in self.table.values(): x = self.bank(x, value)", False),
-        (KEPT, "for pick in picks: x = self.bank(x, pick)", False),
+        (KEPT, "for value in self.table.values(): x = self.bank(x, value)", True),
+        (KEPT, "for pick in picks: x = self.bank(x, pick)", True),
         (KEPT, "x = self.bank(x, x.sum(0).argmax())", False),
-        (KEPT, "for pick in x.split(1): x = self.bank(x, pick)", False),
+        (KEPT, "for pick in x.split(1): x = self.bank(x, pick)", True),
+        (KEPT, "for pick in torch.arange(3): x = self.bank(x, pick)", False),
+        (KEPT, "for pick in torch.split(x, 1): x = self.bank(x, pick)", False),
+        (KEPT, "pick = x.abs() if self.norm else torch.ones(())\n        x = self.bank(x, pick)", False),
         (KEPT, "for name, pick in self.named_buffers(): x = self.bank(x, pick)", False),
-        (KEPT, "x = self.bank(x, picks[0], 'mean')", False),
-        (KEPT, "x = self.bank(x, self.encode(x))", False),
+        (KEPT, "x = self.bank(x, picks[0], 'mean')", True),
+        (KEPT, "def inner(pick: torch.Tensor): return self.bank(x, pick)", False),
+        ("self.bank = bank", "for pick in picks: x = self.bank(x, pick)", False),
+        (KEPT, "x = self.bank(x, self.encode(x))", True),
         (KEPT, "for row in self.rows: x = self.norm(x, row)", False),
         ("self.pool = nn.Identity()", "x = self.pool(x, '4')", False),
         ("self.bank = bank", "x = self.bank('4')", False),
     ],
 )
-def test_an_instance_may_be_given_texts(project: Path, made: str, loop: str, counts: bool) -> None:
+def test_an_instance_may_be_given_what_is_no_tensor(project: Path, made: str, loop: str, counts: bool) -> None:
     text = text_of(made, loop)
     assert called(project, text).endswith("perhaps with what is no tensor") is counts
 
