@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Iterator
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.kinds import is_torch
-from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.neighbours import connected
+from ddelint.rewrite.reading.trees import going_through_trees
 from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
-from ddelint.sources.source import SourceFile
-from ddelint.system.files import read_regular
 
 _SYMPTOM = re.compile(r"<class '(?:[\w.]*\.)?(\w+)'> in output, which is not a known type")
 """What AOT autograd (torch 2.13, `torch/_functorch/_aot_autograd`) says of an object that it cannot take apart."""
@@ -31,36 +27,11 @@ def registered_dataclass(context: Context) -> Iterator[Rewrite]:
             yield Rewrite(
                 f"`{statement.name}` is registered with torch, which takes the object apart and puts it together",
                 {statement: lines},
-                doubt=_going_through_trees(context.site.source),
+                doubt=going_through_trees(context.site.source),
             )
 
 
 _REGISTERED = "torch.export.register_dataclass({name})"
-
-
-def _going_through_trees(source: SourceFile) -> str:
-    """Which file of the project goes through trees, where objects of the class are leaves until it is registered, or
-    says itself how one is taken apart: a registration holds for the whole process. Empty where none does."""
-    if _speaks_of_trees(source.text):
-        return f"what goes through trees in this file {_FINDS}"
-    for filename in connected(source.filename):
-        try:
-            speaks = _speaks_of_trees(read_regular(filename).decode(errors="replace"))
-        except (OSError, ValueError):
-            continue
-        if speaks:
-            return f"what goes through trees in {os.path.basename(filename)} {_FINDS}"
-    return ""
-
-
-_FINDS = "finds the tensors in the object from then on, not the object itself"
-
-
-def _speaks_of_trees(text: str) -> bool:
-    return not knowledge().tree_words.isdisjoint(_WORD.findall(text))
-
-
-_WORD = re.compile(r"\w+")
 
 
 def _is_dataclass(definition: ast.ClassDef) -> bool:
