@@ -23,15 +23,13 @@ def registered_dataclass(context: Context) -> Iterator[Rewrite]:
         return
     for statement in context.site.source.tree.body:
         if isinstance(statement, ast.ClassDef) and statement.name == found[1] and _is_dataclass(statement):
-            lines = context.write.apart([[statement], context.write.lines(_REGISTERED, name=statement.name)])
+            registered = context.write.lines("torch.export.register_dataclass({name})", name=statement.name)
+            lines = context.write.apart([[statement], registered])
             yield Rewrite(
                 f"`{statement.name}` is registered with torch, which takes the object apart and puts it together",
                 {statement: lines},
                 doubt=going_through_trees(context.site.source),
             )
-
-
-_REGISTERED = "torch.export.register_dataclass({name})"
 
 
 def _is_dataclass(definition: ast.ClassDef) -> bool:
