@@ -10,9 +10,9 @@ from typing import Any
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.structures import structure_of
-from ddelint.rewrite.reading.callers import calls_of
 from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.named import calls_of
 from ddelint.rewrite.reading.names import asks_compiling, bound_before, called, fresh_name, names_read, position
 from ddelint.rewrite.reading.plainly import values_of
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, Writer, rewriting

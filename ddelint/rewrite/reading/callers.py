@@ -9,12 +9,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.knowledge.unions import is_none
 from ddelint.rewrite.candidate import Candidate
-from ddelint.rewrite.reading.instances import family, is_instance
+from ddelint.rewrite.reading.instances import is_instance
 from ddelint.rewrite.reading.kinds import is_torch
+from ddelint.rewrite.reading.named import calls_of
 from ddelint.rewrite.reading.neighbours import Importers, importers
 from ddelint.rewrite.reading.operator_calls import calls_by_operator
 from ddelint.rewrite.reading.plain_data import fits, given_for, is_known_tensor, may_be_text
 from ddelint.rewrite.reading.plainly import is_number, is_tensor, kept_under, values_of
+from ddelint.rewrite.reading.reaching import heirs
 from ddelint.rewrite.reading.text_uses import asked_as_python_does, takes_texts
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
@@ -213,30 +215,29 @@ def _places_by_instance(
     code that was not run, with what is plainly a number, may be one that the class keeps, or may be a text; for what
     Python itself asks (`int(row)`) with anything that isn't known to be a tensor, where it is an instance."""
     found: list[str] = []
-    asked, source = names_asked_about(site), site.source
+    source, asked = site.source, names_asked_about(site)
     texts = takes_texts(site, asked)
     pythons = asked_as_python_does(site, texts)
     for file, name in ((source, owner), *importing(source.filename, owner)):
-        owners = family(file, name)
-        by_name = [(c, c) for c in calls_of(file, function.name) if isinstance(c.func, ast.Attribute)]
+        owners = frozenset((name, *heirs(name, file)))
+        by_name = [(c, c.func, c) for c in calls_of(file, function.name) if isinstance(c.func, ast.Attribute)]
         doubtful: list[ast.expr] = []
-        for place, call in (*by_name, *calls_by_operator(file, function.name)):
-            if (
-                _was_run(file, place, run)
-                or function in file.ancestors(place)
-                or not isinstance(call.func, ast.Attribute)
-            ):
+        for place, method, call in (*by_name, *calls_by_operator(file, function.name)):
+            if _was_run(file, place, run) or function in file.ancestors(place):
                 continue
-            by_sign = place is not call or file is not source
-            first = call.args[0] if place is not call and call.args else None
-            is_plain = first is not None and (is_number(file, first) or _is_kept_number(file, first))
-            numbers = by_sign and (is_plain or _gives_numbers(file, call, function, asked))
+            instance = is_instance(file, method.value, owners)
+            if instance is False:
+                continue
             text = any(may_be_text(file, value) for value in given_for(function, call, texts))
-            unknown = any(not is_known_tensor(file, value) for value in given_for(function, call, pythons))
-            if not numbers and not text and not unknown:
-                continue
-            instance = is_instance(file, call.func.value, owners)
-            if instance or (instance is None and text and fits(function, call)):
+            if instance is None:
+                is_doubtful = text and fits(function, call)
+            else:
+                unknown = (value for value in given_for(function, call, pythons) if not is_known_tensor(file, value))
+                by_sign = place is not call or file is not source  # who calls by name in the file was asked before
+                numbers = by_sign and _gives_numbers(file, call, function, asked)
+                kept = place is not call and bool(call.args) and _is_kept_number(file, call.args[0])
+                is_doubtful = text or numbers or kept or next(unknown, None) is not None
+            if is_doubtful:
                 doubtful.append(place)
         elsewhere = "" if file is source else f" of {os.path.basename(file.filename)}"
         found += [f"{place}{elsewhere}" for place in _places(doubtful)]
@@ -358,13 +359,6 @@ def _called_by(function: ast.AST) -> Iterator[str]:
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and (name := terminal_name(node.func)):
             yield name
-
-
-def calls_of(source: SourceFile, name: str) -> Iterator[ast.Call]:
-    """The calls of what goes by a name in a file: `name(…)`, `x.name(…)`."""
-    for node in descend(source.tree):
-        if isinstance(node, ast.Call) and terminal_name(node.func) == name:
-            yield node
 
 
 def _places(calls: Iterable[ast.expr]) -> list[str]:

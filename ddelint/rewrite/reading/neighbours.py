@@ -119,16 +119,16 @@ def _on_disk(filename: str, _changed: int) -> SourceFile | None:
 
 def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
     """The files of the same project that import `name` from this one, or its module, each with what it calls it."""
-    path, module = Path(filename), _module_name(filename).decode()
+    path, module = Path(filename), _module_name(filename)
     mentions = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
     for other in _python_files(_project(path.parent)):
         try:
-            if other == filename or module.encode() not in _imported_words(other, os.stat(other).st_mtime_ns):
+            if other == filename or module not in _imported_words(other, os.stat(other).st_mtime_ns):
                 continue
             if mentions.search(read_regular(other)) is None:
                 continue
             source = SourceFile.read(Path(other))
-            yield from ((source, called) for called in _names(source, module, name))
+            yield from ((source, called) for called in _names(source, module.decode(), name))
         except (OSError, SourceError, ValueError):
             continue
 

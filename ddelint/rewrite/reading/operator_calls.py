@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from ddelint.knowledge.operators import terminal_name
 from ddelint.sources.source import SourceFile, descend
@@ -35,21 +36,24 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 }
 
 
-def calls_by_operator(source: SourceFile, method: str) -> Iterator[tuple[ast.expr, ast.Call]]:
-    """(Where it stands, the call that it is) of each call of a method by a sign: `curve[3]` asks `__getitem__` of what
-    stands before it, `curve(3)` its `forward` or `__call__`, `3 in curve` its `__contains__`, `curve @ 3` its
-    `__matmul__`; `map(curve, rows)` calls it with the rows."""
+@lru_cache(maxsize=64)
+def calls_by_operator(source: SourceFile, method: str) -> Sequence[tuple[ast.expr, ast.Attribute, ast.Call]]:
+    """(Where it stands, the method of what, the call that it is) of each call of a method by a sign.
+
+    `curve[3]` asks `__getitem__` of what stands before it, `curve(3)` its `forward` or `__call__`, `3 in curve` its
+    `__contains__`, `curve @ 3` its `__matmul__`; `map(curve, rows)` calls it with the rows.
+    """
+    found: list[tuple[ast.expr, ast.Attribute, ast.Call]] = []
     for node in descend(source.tree) if method in _CALLED or method.startswith("__") else ():
         for asked, held, given, keywords in _asked(node):
             is_asked = asked == method or (asked == "__call__" and method in _CALLED)
             if is_asked and isinstance(node, ast.expr):
-                yield node, ast.Call(ast.Attribute(held, method), given, keywords)
+                function = ast.Attribute(held, method)
+                found.append((node, function, ast.Call(function, given, keywords)))
+    return found
 
 
-_Asked = tuple[str, ast.expr, list[ast.expr], list[ast.keyword]]
-
-
-def _asked(node: ast.AST) -> Iterator[_Asked]:
+def _asked(node: ast.AST) -> Iterator[tuple[str, ast.expr, list[ast.expr], list[ast.keyword]]]:
     """(The method, the instance, its arguments) that an expression asks for by a sign."""
     match node:
         case ast.Call(func=ast.Name(id="map"), args=[held, *lists]):

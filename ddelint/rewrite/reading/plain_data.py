@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.mixed import methods_of_tensors
-from ddelint.rewrite.reading.plainly import is_tensor, kept_under, members_of, values_of
-from ddelint.sources.source import SourceFile, descend
+from ddelint.rewrite.reading.named import calls_of, functions_of
+from ddelint.rewrite.reading.plainly import default_of, is_tensor, kept_under, members_of, on_its_own_level, values_of
+from ddelint.sources.source import SourceFile
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BOUND = ("self", "cls")
@@ -38,10 +40,9 @@ def is_known_tensor(source: SourceFile, node: ast.AST) -> bool:
 def _is_from_torch(source: SourceFile, node: ast.AST, methods: Collection[str]) -> bool:
     """Whether what nothing stands behind is a tensor, or gives tensors: a parameter that is declared one, a buffer."""
     match node:
-        case ast.Call(func=ast.Attribute(attr=name)) if name in knowledge().tensors_of_modules:
-            return True
-        case ast.Call(func=ast.Attribute(attr=name)) if name in knowledge().named_tensors:
-            return True
+        case ast.Call(func=ast.Attribute(attr=name)):
+            given = name in knowledge().tensors_of_modules or name in knowledge().named_tensors
+            return given or is_tensor(source, node, methods)
     return is_tensor(source, node, methods)
 
 
@@ -49,9 +50,7 @@ def given_for(
     function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, names: Collection[str]
 ) -> Iterator[ast.expr]:
     """What a call gives for the parameters of these names."""
-    parameters = [*function.args.posonlyargs, *function.args.args]
-    if isinstance(call.func, ast.Attribute) and parameters and parameters[0].arg in _BOUND:
-        parameters = parameters[1:]
+    parameters = _positional(function, call)
     for place, value in enumerate(call.args):
         if isinstance(value, ast.Starred):  # it may give all from here on
             yield from (value for parameter in parameters[place:] if parameter.arg in names)
@@ -60,13 +59,17 @@ def given_for(
     yield from (keyword.value for keyword in call.keywords if keyword.arg in names)
 
 
+def _positional(function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call) -> list[ast.arg]:
+    """The parameters that a call fills by place: all but the instance that a method is asked of."""
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    is_bound = isinstance(call.func, ast.Attribute) and parameters and parameters[0].arg in _BOUND
+    return parameters[1:] if is_bound else parameters
+
+
 def fits(function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call) -> bool:
     """Whether a function takes the arguments of a call, as far as their number and names say."""
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    required = positional[: len(positional) - len(arguments.defaults)]
-    if isinstance(call.func, ast.Attribute) and positional and positional[0].arg in _BOUND:
-        positional, required = positional[1:], required[1:]
+    arguments, positional = function.args, _positional(function, call)
+    required = positional[: max(0, len(positional) - len(arguments.defaults))]
     if any(isinstance(value, ast.Starred) for value in call.args) or any(k.arg is None for k in call.keywords):
         return True
     named = {keyword.arg for keyword in call.keywords}
@@ -76,19 +79,30 @@ def fits(function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call) -> bo
     return is_few and is_known and all(argument.arg in named for argument in required[len(call.args) :])
 
 
-def _origins(source: SourceFile, node: ast.AST) -> Iterator[ast.AST]:
+@lru_cache(maxsize=4096)
+def _origins(source: SourceFile, node: ast.AST) -> Sequence[ast.AST]:
     """Where the values of an expression come from: what is put under its names, what it takes its elements out of."""
     waiting: list[tuple[ast.AST, bool]] = [(node, False)]
     seen: set[tuple[ast.AST, bool]] = set()
+    origins: list[ast.AST] = []
     while waiting and len(seen) < _MOST:
         asked = waiting.pop()
         if asked in seen:
             continue
         seen.add(asked)
         further = list(_behind(source, *asked))
-        if not further or isinstance(asked[0], ast.arg):
-            yield asked[0]
+        if not further or isinstance(asked[0], ast.arg) or _is_split(asked[0]):
+            origins.append(asked[0])
         waiting += further
+    return origins
+
+
+def _is_split(node: ast.AST) -> bool:
+    """Whether it asks for what texts give of themselves, and tensors too, perhaps."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=held, attr=name)) if name in knowledge().splitting:
+            return not is_torch(held) and not (isinstance(held, ast.Name) and held.id in _BOUND)
+    return False
 
 
 def _behind(source: SourceFile, node: ast.AST, turns: bool) -> Iterator[tuple[ast.AST, bool]]:
@@ -114,6 +128,8 @@ def _behind(source: SourceFile, node: ast.AST, turns: bool) -> Iterator[tuple[as
             yield from ((value, True) for value in given)
         case ast.Call(func=ast.Attribute(value=held, attr=name)) if name in knowledge().taking_out:
             yield held, False
+        case ast.Call(func=ast.Attribute(value=held)) if _is_split(node):
+            yield held, False
         case ast.Call(func=ast.Name(id=name)) | ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
             yield from ((value, turns) for value in _returned(source, node, name))
         case ast.Name(id=name):
@@ -121,7 +137,7 @@ def _behind(source: SourceFile, node: ast.AST, turns: bool) -> Iterator[tuple[as
             for put in known:
                 yield from _put(source, put, name, turns)
             if not known:
-                yield from ((value, turns) for value in _of_the_file(source, name))
+                yield from ((value, turns) for value in on_its_own_level(source.tree, name))
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
             yield from ((value, turns) for value in kept_under(source, node, name))
         case ast.Attribute(value=ast.Name() as held) if not is_torch(held):
@@ -171,18 +187,9 @@ def _turn(source: SourceFile, target: ast.expr, iterated: ast.expr, name: str) -
 
 def _returned(source: SourceFile, node: ast.AST, name: str) -> Iterator[ast.expr]:
     """What the functions of this name in the file return."""
-    for function in descend(source.tree):
-        if isinstance(function, _FUNCTIONS) and function.name == name and function not in source.ancestors(node):
+    for function in functions_of(source, name):
+        if function not in source.ancestors(node):
             yield from (n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None)
-
-
-def _of_the_file(source: SourceFile, name: str) -> Iterator[ast.expr]:
-    for statement in source.tree.body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
-                yield value
-            case ast.AnnAssign(target=ast.Name(id=found), value=ast.expr() as value) if found == name:
-                yield value
 
 
 def _given_to(source: SourceFile, argument: ast.arg) -> Iterator[ast.expr]:
@@ -191,25 +198,37 @@ def _given_to(source: SourceFile, argument: ast.arg) -> Iterator[ast.expr]:
     function = source.parents.get(arguments) if isinstance(arguments, ast.arguments) else None
     if not isinstance(function, _FUNCTIONS) or not isinstance(arguments, ast.arguments):
         return
-    positional = [*arguments.posonlyargs, *arguments.args]
-    defaults = dict(zip(reversed(positional), reversed(arguments.defaults)))
-    default = {**defaults, **dict(zip(arguments.kwonlyargs, arguments.kw_defaults))}.get(argument)
+    default = default_of(source, argument)
     if default is not None:
         yield default
     owner = source.parents.get(function)
-    is_made = function.name == "__init__" and isinstance(owner, ast.ClassDef)
-    for node in descend(source.tree):
-        if not isinstance(node, ast.Call):
-            continue
-        if is_made and isinstance(owner, ast.ClassDef) and terminal_name(node.func) == owner.name:
-            made = ast.Call(ast.Attribute(node.func, function.name), node.args, node.keywords)
+    if function.name == "__init__" and isinstance(owner, ast.ClassDef):
+        for call in calls_of(source, owner.name):
+            made = ast.Call(ast.Attribute(call.func, function.name), call.args, call.keywords)
             yield from given_for(function, made, (argument.arg,))
-        elif terminal_name(node.func) == function.name and not is_made:
-            yield from given_for(function, node, (argument.arg,))
+    else:
+        for call in calls_of(source, function.name):
+            yield from given_for(function, call, (argument.arg,))
 
 
 def _is_text(source: SourceFile, node: ast.AST) -> bool:
     """Whether what nothing stands behind is a text, or gives texts."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            return name in knowledge().text_functions
+        case ast.Call(args=given) if _is_split(node):  # only a text is split at a text
+            return any(_is_written(origin) for value in given[:1] for origin in _origins(source, value))
+        case ast.Call(func=ast.Attribute(value=held, attr=name) as function):
+            if is_torch(held) or (isinstance(held, ast.Name) and held.id in _BOUND):
+                return False
+            return name in knowledge().text_methods or _is_of_library(function)
+        case ast.Attribute():
+            return _is_of_library(node)
+    return _is_written(node)
+
+
+def _is_written(node: ast.AST) -> bool:
+    """Whether it is a text as it stands, or a parameter that is declared one."""
     match node:
         case ast.Constant(value=value):
             return isinstance(value, (str, bytes))
@@ -218,16 +237,6 @@ def _is_text(source: SourceFile, node: ast.AST) -> bool:
         case ast.arg(annotation=ast.expr() as annotation):
             named = (terminal_name(part) for part in ast.walk(annotation))
             return any(name in knowledge().text_types for name in named)
-        case ast.Call(func=ast.Name(id=name)):
-            return name in knowledge().text_functions
-        case ast.Call(func=ast.Attribute(value=held, attr=name) as function, args=given):
-            if is_torch(held) or (isinstance(held, ast.Name) and held.id in _BOUND):
-                return False
-            if name in knowledge().splitting:
-                return any(may_be_text(source, value) for value in (held, *given[:1]))
-            return name in knowledge().text_methods or _is_of_library(function)
-        case ast.Attribute():
-            return _is_of_library(node)
     return False
 
 

@@ -141,7 +141,7 @@ def members_of(source: SourceFile, node: ast.AST, *, turns: bool = False) -> lis
                 scope = _function_around(source, each)
                 found = list(values_of(source, each, name))
                 if not found:
-                    scope, found = source.tree, list(_on_its_own_level(source.tree, name))
+                    scope, found = source.tree, list(on_its_own_level(source.tree, name))
                 found = [] if name in _changed_in_place(scope) else found
             case ast.Attribute(value=ast.Name(id="self"), attr=name) as each:
                 changed = f"self.{name}" in _changed_in_place(source.tree)
@@ -167,7 +167,7 @@ def _changed_in_place(scope: ast.AST) -> frozenset[str]:
     return frozenset(found)
 
 
-def _on_its_own_level(scope: ast.AST, name: str) -> Iterator[ast.AST]:
+def on_its_own_level(scope: ast.AST, name: str) -> Iterator[ast.AST]:
     """What the statements of a file, or of a class, put under a name, those inside of them left aside."""
     for statement in getattr(scope, "body", ()):
         match statement:
@@ -182,7 +182,7 @@ def kept_under(source: SourceFile, node: ast.AST, name: str) -> Iterator[ast.AST
     owner = next((parent for parent in source.ancestors(node) if isinstance(parent, ast.ClassDef)), None)
     if owner is not None:
         yield from _attributes(owner).get(name, ())
-        yield from _on_its_own_level(owner, name)
+        yield from on_its_own_level(owner, name)
 
 
 @lru_cache(maxsize=64)
@@ -210,13 +210,18 @@ def _pairs(target: ast.expr, value: ast.AST) -> Iterator[tuple[str, ast.AST]]:
                 yield from _pairs(one, other)
 
 
-def _has_number_for_default(source: SourceFile, argument: ast.arg) -> bool:
+def default_of(source: SourceFile, argument: ast.arg) -> ast.expr | None:
+    """What a parameter is where a call gives nothing for it; None where it has to."""
     arguments = source.parents.get(argument)
     if not isinstance(arguments, ast.arguments):
-        return False
+        return None
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = dict(zip(reversed(positional), reversed(arguments.defaults)))
-    default = {**defaults, **dict(zip(arguments.kwonlyargs, arguments.kw_defaults))}.get(argument)
+    return {**defaults, **dict(zip(arguments.kwonlyargs, arguments.kw_defaults))}.get(argument)
+
+
+def _has_number_for_default(source: SourceFile, argument: ast.arg) -> bool:
+    default = default_of(source, argument)
     return isinstance(default, ast.Constant) and isinstance(default.value, (int, float))
 
 

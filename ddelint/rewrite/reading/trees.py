@@ -10,6 +10,9 @@ from ddelint.rewrite.reading.neighbours import connected
 from ddelint.sources.source import SourceFile
 from ddelint.system.files import read_regular
 
+_FINDS = "finds the tensors in the object from then on, not the object itself"
+_WORD = re.compile(r"\w+")
+
 
 def going_through_trees(source: SourceFile) -> str:
     """Which file of the project goes through trees, where objects of the class are leaves until it is registered, or
@@ -26,11 +29,5 @@ def going_through_trees(source: SourceFile) -> str:
     return ""
 
 
-_FINDS = "finds the tensors in the object from then on, not the object itself"
-
-
 def _speaks_of_trees(text: str) -> bool:
     return not knowledge().tree_words.isdisjoint(_WORD.findall(text))
-
-
-_WORD = re.compile(r"\w+")

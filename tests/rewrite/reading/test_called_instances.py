@@ -103,6 +103,8 @@ EACH = "for row in self.rows: x = self.bank(x, row)"
         (KEPT, "def inner(pick: torch.Tensor): return self.bank(x, pick)", False),
         ("self.bank = bank", "for pick in picks: x = self.bank(x, pick)", False),
         (KEPT, "x = self.bank(x, self.encode(x))", True),
+        (KEPT, "picks = picks.split(',')\n        for row in picks: x = self.bank(x, row)", True),
+        ("self.bank = bank", "picks = picks.replace(picks, picks)\n        x = self.bank(x, picks)", False),
         (KEPT, "for row in self.rows: x = self.norm(x, row)", False),
         ("self.pool = nn.Identity()", "x = self.pool(x, '4')", False),
         ("self.bank = bank", "x = self.bank('4')", False),

@@ -1,0 +1,89 @@
+"""What a file calls, defines and imports, by name: gone through once, however many expressions are asked about."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+
+from ddelint.knowledge.operators import terminal_name
+from ddelint.sources.source import SourceFile, descend
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+_MOST_FILES = 64
+
+
+def calls_of(source: SourceFile, name: str) -> Sequence[ast.Call]:
+    """The calls of what goes by a name in a file: `name(…)`, `x.name(…)`."""
+    return _calls(source).get(name, ())
+
+
+@lru_cache(maxsize=_MOST_FILES)
+def _calls(source: SourceFile) -> Mapping[str, Sequence[ast.Call]]:
+    found: dict[str, list[ast.Call]] = {}
+    for node in descend(source.tree):
+        if isinstance(node, ast.Call):
+            found.setdefault(terminal_name(node.func), []).append(node)
+    return MappingProxyType(found)
+
+
+def functions_of(source: SourceFile, name: str) -> Sequence[Function]:
+    """The functions and methods of a name in a file."""
+    return [node for node in _defined(source).get(name, ()) if not isinstance(node, ast.ClassDef)]
+
+
+def is_defined(source: SourceFile, name: str) -> bool:
+    """Whether a file has a function or a class of a name, anywhere."""
+    return name in _defined(source)
+
+
+@lru_cache(maxsize=_MOST_FILES)
+def _defined(source: SourceFile) -> Mapping[str, Sequence[Function | ast.ClassDef]]:
+    found: dict[str, list[Function | ast.ClassDef]] = {}
+    for node in descend(source.tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.setdefault(node.name, []).append(node)
+    return MappingProxyType(found)
+
+
+def put_under(source: SourceFile, attribute: str) -> Sequence[ast.expr]:
+    """What a file puts under an attribute of this name, of whatever object."""
+    return _attributes(source).get(attribute, ())
+
+
+@lru_cache(maxsize=_MOST_FILES)
+def _attributes(source: SourceFile) -> Mapping[str, Sequence[ast.expr]]:
+    found: dict[str, list[ast.expr]] = {}
+    for node in descend(source.tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Attribute):
+                    found.setdefault(target.attr, []).append(node.value)
+    return MappingProxyType(found)
+
+
+@lru_cache(maxsize=_MOST_FILES)
+def imported_packages(source: SourceFile) -> Mapping[str, str]:
+    """Name → the package that a file's own level imports it from, or as (`import torch.nn as nn`: torch)."""
+    return MappingProxyType(
+        {
+            alias.asname or alias.name.partition(".")[0]: (getattr(statement, "module", None) or alias.name).partition(
+                "."
+            )[0]
+            for statement in source.tree.body
+            if isinstance(statement, (ast.Import, ast.ImportFrom))
+            for alias in statement.names
+        }
+    )
+
+
+@lru_cache(maxsize=_MOST_FILES)
+def imported_modules(source: SourceFile) -> Collection[str]:
+    """The names under which a file's own level imports modules (`import math`)."""
+    return frozenset(
+        alias.asname or alias.name.partition(".")[0]
+        for statement in source.tree.body
+        if isinstance(statement, ast.Import)
+        for alias in statement.names
+    )
