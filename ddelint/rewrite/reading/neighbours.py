@@ -128,7 +128,7 @@ def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
             if mentions.search(read_regular(other)) is None:
                 continue
             source = SourceFile.read(Path(other))
-            yield from ((source, called) for called in _names(source, module.decode(), name))
+            yield from ((source, called) for called in _names(source, os.fsdecode(module), name))
         except (OSError, SourceError, ValueError):
             continue
 
@@ -156,8 +156,9 @@ def connected(filename: str) -> Iterator[str]:
 
 
 def _module_name(filename: str) -> bytes:
+    """By what a file is imported, in the bytes that the disk has: a name needn't be UTF-8."""
     path = Path(filename)
-    return (path.parent.name if path.stem == "__init__" else path.stem).encode()
+    return os.fsencode(path.parent.name if path.stem == "__init__" else path.stem)
 
 
 @lru_cache(maxsize=_MOST_FILES)
