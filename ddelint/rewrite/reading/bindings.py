@@ -8,10 +8,15 @@ from dataclasses import replace
 
 from ddelint.nouns.diagnostics import TypeFact, at_row
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.reading.names import enclosing_block, names_written
+from ddelint.rewrite.reading.names import bound_before, enclosing_block, names_written, position
 from ddelint.rewrite.reading.regions import assigned_on_every_way
 from ddelint.sources.source import SourceFile
 
+_OTHER_BINDINGS = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.alias, ast.ExceptHandler, ast.MatchAs, ast.MatchStar),
+    *(ast.MatchMapping, ast.Global, ast.Nonlocal),
+)
+"""What gives names a value, or makes them those of another function, without the name itself as a target."""
 _UNKNOWN = TypeFact("other")
 
 
@@ -35,6 +40,21 @@ def type_behind(context: Context, name: str, body: Sequence[ast.stmt]) -> TypeFa
         return fact
     last = [statement for statement in body if name in names_written(statement)]
     return (_type_from(context, name, last[-1]) if last else None) or _UNKNOWN
+
+
+def may_have_value(source: SourceFile, function: ast.AST, name: str, place: ast.stmt) -> bool:
+    """Whether a name that `function` binds may have a value at `place`: from above, or from a turn before."""
+    if name in bound_before(function, place):
+        return True
+    node: ast.AST = place
+    for parent in source.ancestors(place):
+        if isinstance(parent, (ast.For, ast.AsyncFor, ast.While)) and node not in parent.orelse:
+            return True
+        node = parent
+        if parent is function:
+            break
+    above = (n for n in ast.walk(function) if isinstance(n, _OTHER_BINDINGS) and position(n) < position(place))
+    return any(name in names_written(node) or name in getattr(node, "names", ()) for node in above)
 
 
 def moved_row(key: str, moved: Callable[[int], int]) -> str:

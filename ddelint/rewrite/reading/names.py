@@ -54,7 +54,7 @@ def names_written(*nodes: ast.AST) -> set[str]:
                     found.add((asname or name).split(".")[0])
                 case ast.ExceptHandler(name=str(name)):
                     found.add(name)
-                case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
                     found.add(name)
     return found
 
@@ -300,7 +300,7 @@ def stands_in_eager(source: SourceFile, node: ast.AST) -> bool:
     return any(isinstance(parent, ast.If) and asks_compiling(parent.test) for parent in source.ancestors(node))
 
 
-def position(node: ast.expr | ast.stmt) -> tuple[int, int]:
+def position(node: ast.expr | ast.stmt | ast.pattern | ast.alias | ast.excepthandler) -> tuple[int, int]:
     """Where a node begins, to say which of two stands first."""
     return node.lineno, node.col_offset
 

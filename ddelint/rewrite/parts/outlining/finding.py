@@ -182,6 +182,9 @@ def _of_statements(context: Context, attempt: Attempt, way: Way) -> Region:
             read_operands(context, region)
         except OutOfReach as error:
             earlier = [i for i in range(first) if error.name in names_written(block[i])]
+            if not earlier and error.name in region.targets and last + 1 < len(block):
+                last += 1  # what only some of its arms bind may be read nowhere but in what follows
+                continue
             if not earlier:
                 raise
             first = earlier[-1]

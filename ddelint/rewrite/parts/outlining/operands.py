@@ -10,7 +10,7 @@ from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.forms import MODULE, TENSOR, Form, Way, form_of
 from ddelint.rewrite.parts.outlining.region import Operand, Region
-from ddelint.rewrite.reading.bindings import type_at
+from ddelint.rewrite.reading.bindings import may_have_value, type_at
 from ddelint.rewrite.reading.changes_of_calls import changed_by_calls, modules_changed_by_calls
 from ddelint.rewrite.reading.gone_through import modules_changed
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -35,7 +35,7 @@ def read_operands(context: Context, region: Region) -> None:
     taken = set(names_written(*region.body)) | bound_inside(region.body) | set(region.targets)
     chains: dict[str, tuple[ast.expr, Form]] = {}
     for node in reads(context, region):
-        if _only_assigned(context, region, node):
+        if _only_assigned(context, region, node) or _without_value(context, region, node.id):
             continue
         chain, form = handed(context, region, node, place)
         if not _defined_before(context, node.id, place):
@@ -204,6 +204,17 @@ def _defined_before(context: Context, name: str, place: ast.expr | ast.stmt) -> 
     """Whether an argument, or a line above the region, gives `name` a value."""
     functions = (f for f in context.site.source.ancestors(place) if isinstance(f, (ast.FunctionDef, ast.Lambda)))
     return any(name in bound_before(function, place) for function in functions)
+
+
+def _without_value(context: Context, region: Region, name: str) -> bool:
+    """Whether `name` is the region's own, without a value where that begins: read too early, it raises inside as here.
+
+    Not where it comes out: the function gives it on every way, also where nothing behind the region would read it.
+    """
+    function, first = context.site.function, region.body[0]
+    if function is None or region.expression is not None or name in region.targets:
+        return False
+    return name in names_written(*region.body) and not may_have_value(context.site.source, function, name, first)
 
 
 def parameter_name(context: Context, text: str, taken: set[str]) -> str:
