@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from unittest.mock import patch
+
 import pytest
-from control_flow import candidates, context_of, failures
+from control_flow import candidates, context_of, failures, load, outcome, with_imports
 
 from ddelint.nouns.diagnostics import TypeFact
 
@@ -94,3 +97,119 @@ PARTS = "        ring[i:] = v[: 6 - i]\n        ring[: i - 2] = v[6 - i :]\n"
 )
 def test_what_is_not_the_same_rows_in_two_parts_stays(whole: str, parts: str) -> None:
     assert candidates("wrapping_store", context_of(f"{HEAD}{whole}{parts}{END}", "i + 4 <= 6", TYPES)) == []
+
+
+# ---------------------------------------------------------------------- places outside of the ring
+
+BEGIN = "import torch\n\n\ndef fn(ring, v, place, size):\n"
+STORES = {
+    "an end that is named": (
+        "    i = place.item()\n    n = v.shape[0]\n    end = i + n\n    if end <= size:\n        ring[i:end] = v\n"
+        "    else:\n        first = size - i\n        ring[i:] = v[:first]\n        ring[: end - size] = v[first:]\n",
+        "end <= size",
+    ),
+    "what is left behind the end": (
+        "    i = int(place)\n    n = len(v)\n    over = i + n - size\n    if over > 0:\n"
+        "        ring[i:] = v[: n - over]\n        ring[:over] = v[n - over :]\n    else:\n"
+        "        ring[i : i + n] = v\n",
+        "over > 0",
+    ),
+    "the ring's own size, and a flag": (
+        "    i = place.item()\n    n = v.size(0)\n    wraps = i + n > ring.shape[0]\n    if not wraps:\n"
+        "        ring[i : i + n] = v\n    else:\n        cut = len(ring) - i\n        rest = n - cut\n"
+        "        ring[i:] = v[:cut]\n        ring[:rest] = v[cut:]\n",
+        "not wraps",
+    ),
+    "room that is less than what comes": (
+        "    i = place.item()\n    room = size - i\n    if len(v) < room:\n        ring[i : i + len(v)] = v\n"
+        "    else:\n        ring[i:size] = v[:room]\n        ring[: len(v) - room] = v[room:]\n",
+        "len(v) < room",
+    ),
+    "a tensor for a bound": (
+        "    n = v.shape[0]\n    if place + n <= size:\n        ring[place : place + n] = v\n    else:\n"
+        "        ring[place:] = v[: size - place]\n        ring[: place + n - size] = v[size - place :]\n",
+        "place + n <= size",
+    ),
+    "another count than the rows": (
+        "    i = place.item()\n    if i + 3 <= size:\n        ring[i : i + 3] = v\n    else:\n"
+        "        ring[i:] = v[: size - i]\n        ring[: i + 3 - size] = v[size - i :]\n",
+        "i + 3 <= size",
+    ),
+}
+SHOWN = {
+    "ring": TypeFact("tensor", "float32", ("6", "2")),
+    "v": TypeFact("tensor", "float32", ("4", "2")),
+    "place": TypeFact("tensor", "int64", ()),
+    "i": TypeFact("symint"),
+    "size": TypeFact("int"),
+}
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_what_is_compiled_raises_where_slices_do(name: str) -> None:
+    """Places before and behind the ring, rings of another size than is said, and batches of more than its rows."""
+    import torch
+
+    body, test = STORES[name]
+    text = f"{BEGIN}{body}    return ring\n"
+    (new,) = with_imports("wrapping_store", context_of(text, test, SHOWN))
+    before, now = load(text), load(new)
+    same = 0
+    for own, said, count, place in itertools.product((1, 3), (2, 3), range(9), range(-6, 8)):
+        v = torch.arange(1.0, 2 * count + 1).view(count, 2)
+        expected = outcome(before, (torch.zeros(own, 2), v, torch.tensor(place), said))[0]
+        with patch("torch.compiler.is_compiling", lambda: True):
+            got = outcome(now, (torch.zeros(own, 2), v, torch.tensor(place), said))[0]
+        if not isinstance(got, type):
+            assert not isinstance(expected, type), (own, said, count, place)
+            assert torch.equal(expected, got), (own, said, count, place)
+            same += 1
+        elif not isinstance(expected, type):  # slices that fit one row, or none, store it several times, or nowhere
+            assert count <= 1 or place > said or own != said or "+ 3" in body, (own, said, count, place)
+    assert same > 3
+
+
+@pytest.mark.parametrize(
+    ("place", "count"),
+    [(5, 4), (6, 4), (2, 9), (-5, 3), (7, 4), (-1, 4), (-9, 3), (5, 8)],
+    ids=lambda value: str(value),
+)
+def test_compiled_it_raises_just_where_eager_does(place: int, count: int) -> None:
+    import torch
+
+    body, test = STORES["an end that is named"]
+    text = f"{BEGIN}{body}    return ring\n".replace("ring, v, place, size", "v, place").replace(
+        "    i = place", "    size = 6\n    ring = torch.zeros(size, 2)\n    i = place"
+    )
+    (new,) = with_imports("wrapping_store", context_of(text, test, SHOWN))
+    v = torch.arange(2.0 * count).view(count, 2)
+    raises = isinstance(outcome(load(text), (v, torch.tensor(place)))[0], type)
+    assert raises == (place in (7, -1, -9, 5) and (place, count) != (5, 4)) or (place, count) == (5, 8)
+    inside = (v, torch.tensor(1))
+    assert failures(text, new, [inside, (v, torch.tensor(place))], ("export", "compile")) == []
+
+
+def test_a_list_is_no_ring() -> None:
+    body, test = STORES["an end that is named"]
+    facts = {**SHOWN, "ring": TypeFact("list"), "v": TypeFact("list")}
+    assert candidates("wrapping_store", context_of(f"{BEGIN}{body}    return ring\n", test, facts)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("if end <= size", "if end <= size + 1"),
+        ("if end <= size", "if end < size - 1"),
+        ("if end <= size", "if i < size"),
+        ("ring[: end - size]", "ring[: end - size + 1]"),
+        ("first = size - i", "first = size - i - 1"),
+        ("first = size - i", "first = n // 2"),
+    ],
+)
+def test_a_test_of_something_else_is_left_alone(old: str, new: str) -> None:
+    body, _ = STORES["an end that is named"]
+    text = f"{BEGIN}{body}    return ring\n"
+    assert old in text
+    text = text.replace(old, new)
+    test = text.partition("    if ")[2].partition(":")[0]
+    assert candidates("wrapping_store", context_of(text, test, SHOWN)) == []
