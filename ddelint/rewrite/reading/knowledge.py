@@ -119,6 +119,7 @@ class Knowledge:
     of_numbers: frozenset[str]
     number_libraries: frozenset[str]
     looking_into: frozenset[str]
+    replacing: frozenset[str]
     extremes: Mapping[str, str]
     spreads: frozenset[str]
     averages: frozenset[str]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
 from ddelint.knowledge.operators import terminal_name
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.sources.source import SourceFile, descend
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -31,6 +32,11 @@ def _calls(source: SourceFile) -> Mapping[str, Sequence[ast.Call]]:
 def functions_of(source: SourceFile, name: str) -> Sequence[Function]:
     """The functions and methods of a name in a file."""
     return [node for node in _defined(source).get(name, ()) if not isinstance(node, ast.ClassDef)]
+
+
+def classes_of(source: SourceFile, name: str) -> Sequence[ast.ClassDef]:
+    """The classes of a name in a file."""
+    return [node for node in _defined(source).get(name, ()) if isinstance(node, ast.ClassDef)]
 
 
 def is_defined(source: SourceFile, name: str) -> bool:
@@ -61,6 +67,36 @@ def _attributes(source: SourceFile) -> Mapping[str, Sequence[ast.expr]]:
                 if isinstance(target, ast.Attribute):
                     found.setdefault(target.attr, []).append(node.value)
     return MappingProxyType(found)
+
+
+def replacements_of(source: SourceFile, name: str) -> Sequence[ast.Attribute | ast.Call]:
+    """Where a file puts something else in the place of what other objects have under a name: the targets of assignments
+    (`Model.name = other`), and calls that are given the name as a text (`setattr(Model, "name", other)`)."""
+    return _replacements(source).get(name, ())
+
+
+@lru_cache(maxsize=_MOST_FILES)
+def _replacements(source: SourceFile) -> Mapping[str, Sequence[ast.Attribute | ast.Call]]:
+    found: dict[str, list[ast.Attribute | ast.Call]] = {}
+    for node in descend(source.tree):
+        match node:
+            case ast.Assign(targets=targets):
+                for target in targets:
+                    if isinstance(target, ast.Attribute):
+                        found.setdefault(target.attr, []).append(target)
+            case ast.Call(func=function, args=arguments) as node if terminal_name(function) in knowledge().replacing:
+                texts = [text for argument in arguments for text in _texts(argument)]
+                for text in (*texts, *(keyword.arg for keyword in node.keywords if keyword.arg)):
+                    found.setdefault(text.rpartition(".")[2], []).append(node)
+    return MappingProxyType(found)
+
+
+def _texts(argument: ast.expr) -> Iterator[str]:
+    """A text that is given, and those that are the keys of a dictionary."""
+    for part in argument.keys if isinstance(argument, ast.Dict) else (argument,):
+        match part:
+            case ast.Constant(value=str() as text):
+                yield text
 
 
 @lru_cache(maxsize=_MOST_FILES)

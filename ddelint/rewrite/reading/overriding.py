@@ -1,44 +1,148 @@
-"""Methods that subclasses have of their own: what was run of a class says nothing of these."""
+"""Methods that subclasses have of their own, and what others put in their place: what was run says nothing of these."""
 
 from __future__ import annotations
 
 import ast
+import itertools
 import os
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
+from ddelint.knowledge.operators import terminal_name
+from ddelint.rewrite.reading.named import classes_of, functions_of, replacements_of
 from ddelint.rewrite.reading.names import qualified_name
-from ddelint.rewrite.reading.neighbours import Importers, importers
+from ddelint.rewrite.reading.neighbours import Importers, imported, importers
 from ddelint.rewrite.reading.reaching import heirs
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_MOST = 8
+"""Subclasses, and functions, whose importers are looked for: each goes through the project."""
+_REPLACED = "something else is put in the place of `{name}` ({where}), which was not run"
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """What a class has of its own under a name; `qualified`: what it is called where it was run."""
+
+    file: SourceFile
+    owner: str
+    name: str
+    node: ast.AST
+    qualified: str
 
 
 def overridden(site: Site, run: Collection[str], importing: Importers = importers, *, calls_alone: bool = False) -> str:
     """Which subclass, here or in a file that imports the class, has a method or property of its own that is read from
-    the site's statement on, and that was not run (`run`: `FILE::QUALIFIED.NAME`); empty where none has.
+    the site's statement on, and that was not run (`run`: `FILE::QUALIFIED.NAME`), or who puts something else in the
+    place of such a method, or of a function that is called there; empty where nobody does.
 
     `calls_alone`: a rewrite that computes both sides reads a property where the original did.
     """
     function, source = site.function, site.source
-    owner = source.parents.get(function) if function is not None else None
-    if function is None or not isinstance(owner, ast.ClassDef):
+    if function is None:
         return ""
-    read = set(_read_from(site, function, calls_alone))
-    for file, name in ((source, owner.name), *importing(source.filename, owner.name)) if read else ():
-        for heir, method in _methods_of_heirs(file, name):
-            if method.name in read and f"{file.filename}::{qualified_name(file, method)}" not in run:
-                where = f"line {method.lineno}" + ("" if file is source else f" of {os.path.basename(file.filename)}")
-                return f"`{heir}` has a `{method.name}` of its own ({where}), which was not run"
+    owner = source.parents.get(function)
+    if isinstance(owner, ast.ClassDef) and (read := set(_read_from(site, function, calls_alone))):
+        methods = {name for name in read if _is_method(source, name)}
+        for file, names in _families(source, owner.name, importing):
+            for own in _own_of_heirs(file, names, methods):
+                if own.name in read and own.qualified not in run:
+                    where = _where(own.node, own.file, source)
+                    return f"`{own.owner}` has a `{own.name}` of its own ({where}), which was not run"
+            for name in sorted(methods):
+                if (there := next(_replaced(file, name, run, {owner.name, *names}), None)) is not None:
+                    return _REPLACED.format(name=name, where=_where(there, file, source))
+    for name in sorted(set(_called_functions(site, function)))[:_MOST]:
+        for file, _ in ((source, name), *importing(source.filename, name)):
+            for there in _replaced(file, name, run):
+                if _is_of_module(there, file, source):
+                    return _REPLACED.format(name=name, where=_where(there, file, source))
     return ""
+
+
+def _families(source: SourceFile, base: str, importing: Importers) -> Iterator[tuple[SourceFile, set[str]]]:
+    """The file of a class and those that import it, or what is made of it there, each with what is made of it, and its
+    own name there in front."""
+    waiting = [(source, base), *importing(source.filename, base)]
+    known, asked = set[tuple[str, str]](), 0
+    while waiting:
+        file, name = waiting.pop(0)
+        if (file.filename, name) in known:
+            continue
+        names = heirs(name, file)
+        known |= {(file.filename, one) for one in (name, *names)}
+        yield file, {name, *names}
+        for heir in sorted(names)[: _MOST - asked]:
+            asked += 1
+            waiting += importing(file.filename, heir)
+
+
+def _where(node: ast.AST, file: SourceFile, source: SourceFile) -> str:
+    return f"line {getattr(node, 'lineno', 0)}" + ("" if file is source else f" of {os.path.basename(file.filename)}")
+
+
+def _is_method(source: SourceFile, name: str) -> bool:
+    return any(isinstance(source.parents.get(node), ast.ClassDef) for node in functions_of(source, name))
+
+
+def _replaced(
+    file: SourceFile, name: str, run: Collection[str], classes: Collection[str] = ()
+) -> Iterator[ast.Attribute | ast.Call]:
+    """Where a file puts something that was not run in the place of what goes by a name. What a class of no such family
+    keeps of its own under the name is none."""
+    for node in replacements_of(file, name):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self")):
+                owner = next((n for n in file.ancestors(node) if isinstance(n, ast.ClassDef)), None)
+                if owner is None or owner.name not in classes:
+                    continue
+        match file.parents.get(node) if isinstance(node, ast.Attribute) else node:
+            case ast.Assign(value=value) | ast.Call(args=[*_, value]) if (
+                f"{file.filename}::{terminal_name(value)}" in run
+            ):
+                continue
+        yield node
+
+
+def _is_of_module(node: ast.Attribute | ast.Call, file: SourceFile, source: SourceFile) -> bool:
+    """Whether what is replaced is an attribute of the module that a file is: `helpers.name`, `"pkg.helpers.name"`."""
+    holder = node.value if isinstance(node, ast.Attribute) else node.args[0] if node.args else node
+    module = os.path.splitext(os.path.basename(source.filename))[0]
+    match holder:
+        case ast.Constant(value=str() as text):
+            return module in text.split(".")
+        case ast.Name(id=name):
+            found = imported(file, name)
+            return found is not None and not found[1] and found[0].filename == source.filename
+        case ast.Attribute(attr=name):
+            return name == module
+        case ast.Subscript(value=ast.Attribute(attr="modules")):  # `sys.modules[__name__]`
+            return True
+    return False
+
+
+def _called_functions(site: Site, function: ast.AST) -> Iterator[str]:
+    """The functions of its own file that a function calls from the site's statement on."""
+    first = _first_line(site)
+    for node in descend(function):
+        match node:
+            case ast.Call(func=ast.Name(id=name), lineno=row) if row >= first:
+                if any(isinstance(site.source.parents.get(one), ast.Module) for one in functions_of(site.source, name)):
+                    yield name
+
+
+def _first_line(site: Site) -> int:
+    """From where on it matters which way is taken: in a loop, what stands before the statement as well."""
+    around = [node for node in site.source.ancestors(site.statement) if isinstance(node, (ast.For, ast.While))]
+    return min([site.statement.lineno, *(loop.lineno for loop in around)])
 
 
 def _read_from(site: Site, function: ast.FunctionDef | ast.AsyncFunctionDef, calls_alone: bool) -> Iterator[str]:
     """What a function reads of its own object from the site's statement on (in a loop, before it, too), and what
     methods and properties among that read."""
-    around = [node for node in site.source.ancestors(site.statement) if isinstance(node, (ast.For, ast.While))]
-    first = min([site.statement.lineno, *(loop.lineno for loop in around)])
+    first = _first_line(site)
     waiting = [name for name, row in _own_reads(function, calls_alone) if row >= first]
     methods = {node.name: node for node in descend(site.source.tree) if isinstance(node, _FUNCTIONS)}
     known: set[str] = set()
@@ -61,9 +165,27 @@ def _own_reads(function: ast.AST, calls_alone: bool) -> Iterator[tuple[str, int]
                 yield name, row
 
 
-def _methods_of_heirs(source: SourceFile, base: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """The methods of the classes of a file that are made of a class, each with its class's name."""
-    names = heirs(base, source)
-    for node in descend(source.tree):
-        if isinstance(node, ast.ClassDef) and node.name in names:
-            yield from ((node.name, method) for method in node.body if isinstance(method, _FUNCTIONS))
+def _own_of_heirs(file: SourceFile, names: Collection[str], methods: Collection[str]) -> Iterator[_Own]:
+    """What the classes of a family have of their own, or of a class that stands before the one they are made of."""
+    for node in descend(file.tree):
+        if not isinstance(node, ast.ClassDef) or not any(terminal_name(base) in names for base in node.bases):
+            continue
+        yield from _members(file, node, methods)
+        for base in itertools.takewhile(lambda base: terminal_name(base) not in names, node.bases):
+            place = (file, terminal_name(base))
+            if not classes_of(*place) and isinstance(base, ast.Name):
+                place = imported(file, base.id) or place
+            for mixed in classes_of(*place):
+                yield from _members(place[0], mixed, methods)
+
+
+def _members(file: SourceFile, owner: ast.ClassDef, methods: Collection[str]) -> Iterator[_Own]:
+    for member in owner.body:
+        match member:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield _Own(file, owner.name, name, member, f"{file.filename}::{qualified_name(file, member)}")
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ) if name in methods or (isinstance(value, ast.Call) and terminal_name(value.func) == "property"):
+                yield _Own(file, owner.name, name, member, f"{file.filename}::{terminal_name(value)}")

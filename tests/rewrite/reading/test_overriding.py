@@ -67,3 +67,87 @@ def test_a_property_that_is_read_and_a_method_that_is_handed_on_count(read: str)
     both = context_of(READ.format(read) + PROPERTY, "row.sum() > 0", code="DDE105", filename="model.py").site
     assert overridden(both, (), calls_alone=True) == "", "where both sides are computed it is read as it was"
     assert found(READ.format(read) + PROPERTY, run=("model.py::Heir.fill",)) == ""
+
+
+# ---------------------------------------------------------------------- what is put in the place of a method
+
+REPLACED = "something else is put in the place of `after`"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def install():\n    Base.after = _other\n",
+        "def install(model):\n    model.after = _other.__get__(model)\n",
+        'setattr(Base, "after", _other)\n',
+        'class Strict:\n    def __enter__(self):\n        self.patch = mock.patch.object(Base, "after", _other)\n',
+        'Strict = type("Strict", (Base,), {"after": _other})\n',
+        "def test_it():\n    with mock.patch.multiple(Base, after=_other):\n        pass\n",
+        'def test_it(monkeypatch):\n    monkeypatch.setattr("model.Base.after", _other)\n',
+    ],
+)
+def test_something_else_in_the_place_of_a_method(tmp_path: Path, text: str) -> None:
+    method = "    def after(self, x):\n        return x\n\n\n"
+    base, other = BASE.rstrip() + "\n\n" + method, "def _other(self, x):\n    raise ValueError\n\n\n"
+    assert found(base + other + text).startswith(REPLACED)
+    assert found(base + other + text.replace("after", "before")) == "", "what ran before the statement ran anyway"
+    (tmp_path / "model.py").write_text(base)
+    (tmp_path / "strict.py").write_text(f"from unittest import mock\nfrom model import Base\n\n\n{other}{text}")
+    assert "of strict.py)" in found(base, filename=str(tmp_path / "model.py"))
+
+
+def test_what_the_class_itself_puts_there_counts_and_another_one_does_not() -> None:
+    method = (
+        "    def after(self, x):\n        return x\n\n    def strict(self):\n        self.after = self.refuse\n\n\n"
+    )
+    base = BASE.rstrip() + "\n\n" + method
+    assert found(base).startswith(REPLACED)
+    other = "class Other:\n    def __init__(self):\n        self.after = 3\n"
+    assert found(base.replace("self.after = self.refuse", "return self.refuse") + other) == ""
+    assert found(base.replace("self.refuse", "refuse"), run=("model.py::refuse",)) == "", "it was run"
+
+
+@pytest.mark.parametrize(
+    "heir",
+    [
+        "class Heir(Base):\n    after = staticmethod(other)\n",
+        "class Heir(Base):\n    after = lambda self, x: x\n",
+        "class Mixin:\n    def after(self, x):\n        return x\n\n\nclass Heir(Mixin, Base):\n    pass\n",
+    ],
+)
+def test_an_heir_has_it_of_its_own_in_other_ways(heir: str) -> None:
+    base = BASE.rstrip() + "\n\n    def after(self, x):\n        return x\n\n\n"
+    assert " has a `after` of its own" in found(base + heir)
+    assert found(base + heir.replace("(Mixin, Base)", "(Base, Mixin)").replace("after =", "other =")) == ""
+
+
+def test_heirs_of_heirs_in_a_third_file_and_mixins_of_a_fourth(tmp_path: Path) -> None:
+    (tmp_path / "middle.py").write_text("from model import Base\n\n\nclass Middle(Base):\n    pass\n")
+    (tmp_path / "mixins.py").write_text("class Mixin:\n    def after(self, x):\n        return x\n")
+    last = "from middle import Middle\nfrom mixins import Mixin\n\n\nclass Last(Mixin, Middle):\n    pass\n"
+    (tmp_path / "last.py").write_text(last)
+    (tmp_path / "model.py").write_text(BASE)
+    assert found(BASE, filename=str(tmp_path / "model.py")).startswith(
+        "`Mixin` has a `after` of its own (line 2 of mixins"
+    )
+    (tmp_path / "last.py").write_text(last.replace("Mixin, ", ""))
+    assert found(BASE, filename=str(tmp_path / "model.py")) == ""
+
+
+CALLING = BASE.replace("self.after(x)", "after(x)") + "def after(x):\n    return x\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("import model\n\nmodel.after = len\n", True),
+        ("import model as m\n\nsetattr(m, 'after', len)\n", True),
+        ("from model import after\n\n\ndef test(monkeypatch):\n    monkeypatch.setattr('model.after', len)\n", True),
+        ("from model import after\n\n\ndef run(args):\n    args.after = 3\n    return after(args)\n", False),
+        ("import model\n\nmodel.before = len\nafter = 3\n", False),
+    ],
+)
+def test_a_function_of_the_module_that_is_replaced(tmp_path: Path, text: str, counts: bool) -> None:
+    (tmp_path / "model.py").write_text(CALLING)
+    (tmp_path / "strict.py").write_text(text)
+    assert found(CALLING, filename=str(tmp_path / "model.py")).startswith(REPLACED) is counts
