@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from packages import rows
 
+from ddelint.static.program.always import reaching
+
 ASKS = "if (x > 0).any():\n            x = x + 1\n"
 MODULE = """
 import torch
@@ -61,6 +63,74 @@ def test_a_module_that_trains_when_it_is_called_is_silent(tmp_path: Path, behind
 def test_a_module_that_trains_on_request_alone_is_compiled(tmp_path: Path, before: str, behind: str) -> None:
     found = rows(tmp_path, {"a.py": MODULE.format(before=before, behind=behind)})
     assert found == [("a.py", 7)]
+
+
+TRAINER = """
+import torch
+{head}
+
+class Trainer({base}):
+    def __init__(self, net):
+        super().__init__()
+        self.register_buffer("steps", torch.zeros((), dtype=torch.long))
+
+    def forward(self, x: torch.Tensor):
+        {body}
+        return x
+
+    def one_step(self, x):
+        if (x > 0).any():
+            x = x + 1
+        {deep}
+
+    def update(self, x):
+        {deepest}
+"""
+BACKWARD = "self.net(x).sum().backward()"
+
+
+@pytest.mark.parametrize(
+    ("body", "deep", "deepest"),
+    [
+        ("self.one_step(x)", BACKWARD, "pass"),
+        ("while self.steps < 9:\n            self.one_step(x)", BACKWARD, "pass"),
+        ("while True:\n            x = self.one_step(x)", "self.optim.step()", "pass"),
+        ("for _ in range(3):\n            logs = self.one_step(x)", "return self.update(x)", BACKWARD),
+        ("self.one_step(x)", "return self.update(x)", "trained(self.net, x)"),
+        ("self.one_step(x)", "return super().update(x)", "pass"),
+        ("self.one_step(x)", "return self.inherited(x)", "return self.one_step(x)"),
+    ],
+)
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_module_whose_own_methods_train_is_silent(
+    tmp_path: Path, body: str, deep: str, deepest: str, apart: bool
+) -> None:
+    base = "import torch\n\nclass Base(torch.nn.Module):\n"
+    base += "".join(f"    def {name}(self, x):\n        {BACKWARD}\n\n" for name in ("update", "inherited"))
+    base += "def trained(net, x):\n    net(x).sum().backward()\n"
+    head = "from kit.base import Base, trained" if apart else base
+    text = TRAINER.format(head=head, base="Base", body=body, deep=deep, deepest=deepest)
+    assert rows(tmp_path, {"a.py": text} | ({"base.py": base} if apart else {})) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "deep", "deepest", "head"),
+    [
+        ("if self.training:\n            self.one_step(x)", BACKWARD, "pass", ""),
+        ("while self.adapting:\n            self.one_step(x)", BACKWARD, "pass", ""),
+        ("self.one_step(x)", "if self.tuned:\n            self.update(x)", BACKWARD, ""),
+        ("self.one_step(x)", "return self.flow.update(x)", BACKWARD, ""),
+        ("self.one_step(x)", "return self.one_step(x)", BACKWARD, ""),
+        ("self.one_step(x)", "return self.update(x)", "return self.one_step(x)", f"def trained(x): {BACKWARD}"),
+        ("self.one_step(x)", "if x is None:\n            return 1\n        self.update(x)", BACKWARD, ""),
+        ('y = "self.update(x)"\n        self.one_step(x)', "return x", BACKWARD, ""),
+    ],
+)
+def test_a_module_whose_methods_train_on_request_alone_is_compiled(
+    tmp_path: Path, body: str, deep: str, deepest: str, head: str
+) -> None:
+    text = TRAINER.format(head=head, base="torch.nn.Module", body=body, deep=deep, deepest=deepest)
+    assert rows(tmp_path, {"a.py": text}) != []
 
 
 def test_an_example_in_a_docstring_trains_nothing(tmp_path: Path) -> None:
@@ -118,6 +188,112 @@ ALWAYS = "y = x.numpy()"
 def test_what_always_calls_what_is_eager(tmp_path: Path, before: str, behind: str, helper: str, found: int) -> None:
     text = FUNCTION.format(parameter="", before=before, behind=behind, helper=helper)
     assert [name for name, row in rows(tmp_path, {"ops.py": text}) if row < 11] == ["ops.py"] * found
+
+
+CHAIN = """
+import torch
+{head}
+
+def clean(x: torch.Tensor) -> torch.Tensor:
+    if (x > 0).any():
+        x = x + 1
+    {first}
+    return x
+
+def _second(x):
+    {second}
+    return x
+
+def _third(x):
+    {third}
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "first", "second", "third", "found"),
+    [
+        ("", "x = _second(x)", "x = _third(x)", "return x.detach().numpy()", 0),
+        ("from scipy.sparse import csr_matrix", "x = _second(x)", "x = _third(x)", "x = csr_matrix(x)", 0),
+        ("import scipy.optimize as so", "x = _second(x)", "x = max(_third(y) for y in x)", "so.minimize(x)", 0),
+        ("from sklearn import cluster", "_second(x)", "return _third(x)", "cluster.KMeans(3).fit(x)", 0),
+        ("import scipy.stats", "x = _second(x)", "x = _third(x)", "x = x * scipy.stats.norm.cdf(1)", 0),
+        ("", "x = _second(x)", "return clean(x), _third(x)", "return x.detach().numpy()", 0),
+        ("from kit.deep import solve", "x = _second(x)", "x = _third(x)", "return solve(x)", 0),
+        ("from kit import deep", "x = _second(x)", "x = deep.solve(x)", "return x", 0),
+        ("from kit.deep import solve", "x = _second(x)", "x = _third(x)", "return solve", 1),
+        ("from kit.deep import solve", "x = _second(x)", "x = _third(x) if x.is_cuda else x", "return solve(x)", 1),
+        ("", "x = _second(x)", "return clean(x)", "return x.detach().numpy()", 1),
+        ("", "x = _second(x)", "if x is None:\n        return 1\n    x = _third(x)", "return x.numpy()", 1),
+        ("", "x = _second(x)", "x = _third(x)", "if x is None:\n        return 1\n    return x.numpy()", 1),
+        ("from scipy.sparse import csr_matrix", "x = _second(x)", "x = _third(x)", "x = [csr_matrix, x][1]", 1),
+        ("import numpy as np", "x = _second(x)", "x = _third(x)", "x = x * float(np.array([2.0])[0])", 1),
+        ("import scipy", "x = _second(x)", "x = _third(x)", "for y in x: yield y", 1),
+    ],
+)
+def test_what_calls_what_is_eager_several_functions_down(
+    tmp_path: Path, head: str, first: str, second: str, third: str, found: int
+) -> None:
+    text = CHAIN.format(head=head, first=first, second=second, third=third)
+    deep = "def solve(x):\n    return further(x)\n\ndef further(x):\n    return x.numpy()\n"
+    assert [row for name, row in rows(tmp_path, {"ops.py": text, "deep.py": deep}) if row < 9] == [6] * found
+
+
+@pytest.mark.parametrize(("method", "found"), [("deep", 0), ("inherited", 0), ("shallow", 1), ("other.deep", 1)])
+def test_methods_that_always_do_what_is_eager(tmp_path: Path, method: str, found: int) -> None:
+    base = "import torch\n\nclass Base(torch.nn.Module):\n    def inherited(self, x):\n        return x.numpy()\n"
+    text = f"""
+import torch
+from kit.base import Base
+
+class Codec(Base):
+    def encode(self, x: torch.Tensor) -> torch.Tensor:
+        if (x > 0).any():
+            x = x + 1
+        return self.{method}(x)
+
+    def deep(self, x):
+        return self.deeper(x)
+
+    def deeper(self, x):
+        return x.numpy()
+
+    def shallow(self, x):
+        return x if x is None else self.deeper(x)
+"""
+    assert [row for name, row in rows(tmp_path, {"a.py": text, "base.py": base}) if row < 10] == [7] * found
+
+
+@pytest.mark.parametrize(
+    ("edges", "does", "expected"),
+    [
+        ({1: [2], 2: [3], 3: []}, {3}, {1, 2, 3}),
+        ({1: [2], 2: [1, 3], 3: []}, set(), set()),
+        ({1: [2], 2: [3], 3: [1, 4], 4: []}, {4}, {1, 2, 3, 4}),
+        ({1: [2, 3], 2: [1], 3: []}, {3}, {1, 2, 3}),
+        ({1: [2, 5], 2: [3], 3: [2], 4: [], 5: [4]}, {4}, {1, 4, 5}),
+        ({1: [1]}, set(), set()),
+        ({1: [2], 2: [3, 4], 3: [1], 4: [2, 5], 5: []}, {5}, {1, 2, 3, 4, 5}),
+    ],
+)
+def test_who_leads_to_what(edges: dict[int, list[int]], does: set[int], expected: set[int]) -> None:
+    asked: list[int] = []
+
+    def calls(node: int) -> list[int]:
+        asked.append(node)
+        return edges[node]
+
+    found = reaching(1, does.__contains__, calls, {}.get)
+    assert {node for node, answer in found.items() if answer} == expected & found.keys()
+    assert len(asked) == len(set(asked))
+    assert found[1] == (1 in expected)
+
+
+def test_a_long_chain_of_calls() -> None:
+    end = 50_000
+    found = reaching(0, lambda node: node == end, lambda node: [node + 1], {}.get)
+    assert all(found.values())
+    assert len(found) == end + 1
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from ddelint.knowledge.operators import operators
 from ddelint.static.program import scan
+from ddelint.static.program.always import Always
 from ddelint.static.program.declared import Outline
 from ddelint.static.program.drawing import Drawing
 from ddelint.static.program.eagerness import is_test, keeps_states, reads_files, trains
@@ -50,8 +51,9 @@ class _Spot:
 class CallGraph:
     """The calls between a project's files. What answers rest on, the project notes."""
 
-    def __init__(self, project: Imports) -> None:
+    def __init__(self, project: Imports, training: Always) -> None:
         self._project = project
+        self._training = training
         self._calls: dict[Reached, tuple[str, Calls]] = {}
         """By function, with the digest of the file that it was read in."""
         self._by_itself: dict[Reached, tuple[str, bool]] = {}
@@ -68,9 +70,14 @@ class CallGraph:
 
     def of_class(self, path: str, name: str) -> tuple[set[str], set[Reached]]:
         """What the entry methods of a class reach: see `_walk`."""
-        spots = [_Spot((path, name), method) for method in operators().regions["guessed_methods"]]
-        places = ((spot, self._place(path, spot)) for spot in spots)
-        return self._walk(path, [spot for spot, place in places if place is None or not trains(self._text(place))])
+        spots = (_Spot((path, name), method) for method in operators().regions["guessed_methods"])
+        return self._walk(path, [spot for spot in spots if not self.trains((path, f"{name}.{spot.name}"))])
+
+    def trains(self, method: Reached) -> bool:
+        """Whether a method of a class, as it may inherit it, always trains something."""
+        owner, _, name = method[1].partition(".")
+        place = self._place(method[0], _Spot((method[0], owner), name))
+        return place is not None and (trains(self._text(place)) or self._training.where_it_asks(method))
 
     def of_functions(self, path: str, functions: Iterable[str]) -> tuple[set[str], set[Reached]]:
         """What these functions (`fn`, `Class.method`) of a file reach: see `_walk`."""

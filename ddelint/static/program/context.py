@@ -37,6 +37,8 @@ class Context:
     """Name of an imported base class → the attributes that its constructors make buffers or parameters."""
     roots: frozenset[str] = frozenset()
     """Functions (`fn`, `Class.method`) that are compiled because of what stands in other files."""
+    training: frozenset[str] = frozenset()
+    """Entries of its classes (`Class.forward`) that always train something, by what they call."""
     sources: tuple[str, ...] = ()
     """Calls of functions of other files that may return what depends on data, each with its parenthesis."""
     tensor_sources: tuple[str, ...] = ()

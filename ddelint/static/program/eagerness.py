@@ -8,7 +8,8 @@ from ddelint.knowledge import extensions
 from ddelint.knowledge.operators import operators
 from ddelint.static.program import scan
 
-_CONDITION = re.compile(r"\s*+(?:if|elif|else|except|case|while)\b")
+_CONDITION = re.compile(r"\s*+(?:(?:if|elif|else|except|case)\b|while\b(?! +(?:True|1)\b|[^\n]*?(?:[<>]|!=)))")
+"""What may pass over the block behind it: not a loop that counts, `while step < steps`."""
 _DEFINED = re.compile(r"\s*+(?:async\s++)?(?:def|class)\b")
 _WITHIN_LINE = re.compile(r"\b(?:if|and|or|lambda)\b")
 _RETURN = re.compile(r"\n[ \t]++return\b")
@@ -22,14 +23,22 @@ def is_eager(text: str, start: int = 0) -> bool:
     return _holds(_eager(), text) and _holds(_eager(), scan.without_prose(text[start:]))
 
 
-def is_always_eager(text: str) -> bool:
-    """Likewise, whatever its settings are."""
-    return _always(_eager(), text)
+def is_always_eager(text: str, more: Patterns = ()) -> bool:
+    """Whether each call of it does so, and with it whoever calls it; `more`: what else no compiler follows."""
+    return _always((*_eager_for_callers(), *more), text, each=True)
 
 
-def trains(text: str) -> bool:
-    """Whether a function trains something whatever its settings are: nobody compiles it as one graph."""
-    return _always(_training(), text)
+def trains(text: str, *, each: bool = False) -> bool:
+    """Whether a function trains something whatever its settings are: nobody compiles it as one graph.
+
+    `each`: each call of it does, also one that returns before anything is asked.
+    """
+    return _always(_training(), text, each)
+
+
+def may_train(text: str) -> bool:
+    """Whether anything in a file may train something."""
+    return _holds(_training(), text)
 
 
 def makes_parameters(text: str) -> bool:
@@ -37,11 +46,14 @@ def makes_parameters(text: str) -> bool:
     return _holds(_preparing(), text)
 
 
-def is_always_run(text: str, place: int) -> bool:
-    """Whether all that asks in a text leads to a place of it: no `if` is around that, and nothing returns before."""
+def is_always_run(text: str, place: int, *, each: bool = False) -> bool:
+    """Whether all that asks in a text leads to a place of it: no `if` is around that, and nothing returns before.
+
+    `each`: whether each call leads there, also one that asks nothing.
+    """
     before = text[:place]
-    ways_out = [way.start() for way in _RETURN.finditer(before)]
-    if ways_out and scan.asks(before[: ways_out[-1]]):
+    ways_out = [way.start() for way in _RETURN.finditer(before) if not _goes_on(before[way.end() :].removesuffix("("))]
+    if ways_out and (each or scan.asks(before[: ways_out[-1]])):
         return False
     lines = before.splitlines()
     if _WITHIN_LINE.search(lines[-1]) or " if " in text[place:].partition("\n")[0]:
@@ -57,12 +69,17 @@ def is_always_run(text: str, place: int) -> bool:
     return True
 
 
-def _always(patterns: Patterns, text: str) -> bool:
+def _goes_on(text: str) -> bool:
+    """Whether a text ends within the statement that it begins with."""
+    return "\n" not in text or sum(map(text.count, "([{")) > sum(map(text.count, ")]}"))
+
+
+def _always(patterns: Patterns, text: str, each: bool = False) -> bool:
     if not _holds(patterns, text) or text.count('"""') % 2:  # which begins in the example of a docstring
         return False
     text = scan.without_prose(text)
     found = (match for _, pattern in patterns for match in pattern.finditer(text))
-    return any(is_always_run(text, match.end()) for match in found)
+    return any(is_always_run(text, match.end(), each=each) for match in found)
 
 
 def _indentation(line: str) -> int:
@@ -104,6 +121,11 @@ def _eager() -> Patterns:
 
 
 @extensions.remembered
+def _eager_for_callers() -> Patterns:
+    return _patterns("eager_text", "eager_alone")
+
+
+@extensions.remembered
 def _preparing() -> Patterns:
     return _patterns("preparing_text")
 
@@ -113,10 +135,11 @@ def _training() -> Patterns:
     return _patterns("training_text")
 
 
-def _patterns(key: str) -> Patterns:
+def _patterns(key: str, without: str = "") -> Patterns:
     """Each with a text that each match holds, where that is plain: to look for it costs a tenth."""
     found: list[tuple[str, re.Pattern[str]]] = []
-    for pattern in sorted(operators().regions[key]):
+    regions = operators().regions
+    for pattern in sorted(regions[key] - (regions[without] if without else frozenset())):
         escaped = pattern.replace(r"\b", "")
         literal = escaped.replace("\\", "")
         found.append((literal if re.escape(literal) == escaped else "", re.compile(pattern)))

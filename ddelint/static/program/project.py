@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ddelint.knowledge.operators import operators
+from ddelint.static.program.always import eager_calls, training
 from ddelint.static.program.callgraph import CallGraph
 from ddelint.static.program.context import Context, Returns
 from ddelint.static.program.declared import Outline
-from ddelint.static.program.eagerness import is_fit, trains
-from ddelint.static.program.imports import Imports, Reached
+from ddelint.static.program.eagerness import is_fit
+from ddelint.static.program.imports import Imports, Reached, forget
 
 
 class Project(Imports):
@@ -21,8 +22,17 @@ class Project(Imports):
 
     def __init__(self, files: Iterable[str]) -> None:
         super().__init__(files)
-        self.calls = CallGraph(self)
+        self.training = training(self)
+        self.eager_calls = eager_calls(self)
+        self.calls = CallGraph(self, self.training)
         self.returns: Returns | None = None
+
+    def hand(self, path: str, data: bytes) -> None:
+        """See Imports."""
+        before = len(self.changes)
+        super().hand(path, data)
+        if len(self.changes) > before:
+            forget(path, self.training.answers, self.eager_calls.answers)
 
     def inherits(self, path: str) -> tuple[Context, frozenset[Reached]]:
         """What the classes of a file learn from their base classes, and the methods of other files they compile."""
@@ -31,10 +41,13 @@ class Project(Imports):
         tensors: dict[str, frozenset[str]] = {}
         entries = operators().regions["entry_methods"]
         own: set[str] = set()
+        trained: set[str] = set()
         reached: set[Reached] = set()
         imports = outline is not None and self._imports_ours(path, outline)
         for name, cls in outline.classes.items() if outline is not None else ():
             elsewhere = False
+            methods = {f"{name}.{method}" for method in entries & cls.methods.keys()}
+            trained |= {method for method in methods if self.calls.trains((path, method))}
             for base in cls.bases:
                 found = self.resolve(path, base)
                 if isinstance(found, tuple) and found[0] != path:
@@ -46,13 +59,13 @@ class Project(Imports):
                         tensors[base] = made
             verdict = self.is_module(path, name) if elsewhere else None
             if verdict:  # an object of a module is called, whatever the method's name is
-                methods = {method for method in entries & cls.methods.keys() if not trains(cls.methods[method])}
-                own |= {f"{name}.{method}" for method in methods}
+                own |= methods - trained
             if (elsewhere or imports) and self.is_module(path, name) is not False:
                 mine, others = self.calls.of_class(path, name)
                 own |= mine
                 reached |= others
-        return Context(modules=modules, tensors=tensors, roots=frozenset(own)), frozenset(reached)
+        context = Context(modules=modules, tensors=tensors, roots=frozenset(own), training=frozenset(trained))
+        return context, frozenset(reached)
 
     def _made(self, cls: Reached) -> frozenset[str]:
         """The attributes that a class, and what it inherits from, make tensors."""

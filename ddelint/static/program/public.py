@@ -10,14 +10,15 @@ import ast
 import os
 import re
 from collections.abc import Collection, Iterator
-from functools import cache, cached_property
+from functools import cache
 
 from ddelint.knowledge import extensions
 from ddelint.knowledge.operators import operators
 from ddelint.static.program import eagerness, scan
+from ddelint.static.program.always import Always, alone, eager_calls
 from ddelint.static.program.declared import ClassOutline, Outline
 from ddelint.static.program.documented import docstring_of, documented_tensors
-from ddelint.static.program.eagerness import is_always_run, is_fit, is_test, keeps_states, reads_files, words_in
+from ddelint.static.program.eagerness import is_fit, is_test, keeps_states, reads_files, words_in
 from ddelint.static.program.imports import Imports
 
 _OBJECTS = frozenset({"self", "cls"})
@@ -38,25 +39,29 @@ _DEEPEST = 3
 _HEADER_LINE = re.compile(r":[ \t]*+(?:#[^\n]*+)?\n")
 
 
-def public_functions(path: str, outline: Outline, project: Imports | None) -> frozenset[str]:
+def public_functions(
+    path: str, outline: Outline, project: Imports | None, eager: Always | None = None
+) -> frozenset[str]:
     """The functions (`fn`, `Class.method`) of a file that people import to compile them."""
     if not in_package(path):
         return frozenset()
-    reader = _Reader(path, outline, project)
+    reader = _Reader(path, outline, project, eager or eager_calls(alone(path, outline.text)))
     texts = outline.function_texts
     of_tensors = (name for name in texts if _is_for_others(name) and reader.is_of_tensors(texts[name]))
     found = {name for name in of_tensors if not reader.only_eager_use(name)}
     for owner, cls in outline.classes.items():
         if not owner.startswith("_") and cls.bases and _is_interface(path, owner, cls.bases, project):
-            of_tensors = (name for name, text in _public(cls) if reader.is_of_tensors(text, records=True))
+            of_tensors = (name for name, text in _public(cls) if reader.is_of_tensors(text, owner, records=True))
             found |= {f"{owner}.{name}" for name in of_tensors if not _prepares(cls, name)}
         elif not owner.startswith("_"):
-            found |= {f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, static=True)}
+            found |= {
+                f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, owner, static=True)
+            }
         if cls.bases and _inherits(path, owner, "stepping_bases", project):
             steps = operators().regions["stepping"] & cls.methods.keys()
-            found |= {f"{owner}.{name}" for name in steps if not reader.is_eager(cls.methods[name])}
+            found |= {f"{owner}.{name}" for name in steps if not reader.is_eager(cls.methods[name], owner)}
         if cls.bases or not owner.startswith("_"):
-            found |= {f"{owner}.{name}" for name in _of_metric(cls, reader)}
+            found |= {f"{owner}.{name}" for name in _of_metric(owner, cls, reader)}
     return frozenset(found)
 
 
@@ -89,14 +94,14 @@ def _is_eager_by_name(name: str) -> bool:
     return bool(told) or is_fit(name) or reads_files(name) or keeps_states(name) or is_test(name)
 
 
-def _of_metric(cls: ClassOutline, reader: _Reader) -> Collection[str]:
+def _of_metric(owner: str, cls: ClassOutline, reader: _Reader) -> Collection[str]:
     """The methods by which a metric is used, where the class is one of tensors."""
     inputs, answers = operators().regions["metric_inputs"], operators().regions["metric_answers"]
     if not inputs | answers <= cls.methods.keys():
         return ()
-    if not all(reader.is_of_tensors(cls.methods[name], gives=False) for name in inputs):
+    if not all(reader.is_of_tensors(cls.methods[name], owner, gives=False) for name in inputs):
         return ()
-    return [*inputs, *(name for name in answers if not reader.is_eager(cls.methods[name]))]
+    return [*inputs, *(name for name in answers if not reader.is_eager(cls.methods[name], owner))]
 
 
 def in_package(path: str) -> bool:
@@ -144,22 +149,25 @@ def _is_module(path: str, owner: str, bases: tuple[str, ...], project: Imports |
 class _Reader:
     """Reads the functions of one file, and of those that they hand their arguments on to."""
 
-    def __init__(self, path: str, outline: Outline, project: Imports | None) -> None:
+    def __init__(self, path: str, outline: Outline, project: Imports | None, eager: Always) -> None:
         self._path = path
         self._project = project
         self._text = outline.text
         self._texts = outline.function_texts
         self._strangers = _strangers(outline)
+        self._eager_calls = eager
         self._places: dict[str, tuple[bool, ...]] = {}
         """Function → which of its parameters are tensors, in their order; while that is found out, none."""
 
-    def is_of_tensors(self, text: str, *, gives: bool = True, records: bool = False, static: bool = False) -> bool:
+    def is_of_tensors(
+        self, text: str, owner: str = "", *, gives: bool = True, records: bool = False, static: bool = False
+    ) -> bool:
         """Whether a function takes (and gives) tensors, and does nothing that no compiler follows.
 
         `records`: it may give an object of any class; `static`: it is a class's, and must not need an object.
         """
         header = _header(text)
-        if header is None or self.is_eager(text, len(header)):
+        if header is None or self.is_eager(text, owner, len(header)):
             return False
         node = _parsed(header)
         if node is None or not self._parameters(node, text[len(header) :]):
@@ -198,11 +206,11 @@ class _Reader:
             return False
         return self._project is None or not self._project.is_exported(self._path, name)
 
-    def is_eager(self, text: str, start: int = 0) -> bool:
-        """Whether a function does what no compiler follows; its body begins at `start`."""
+    def is_eager(self, text: str, owner: str = "", start: int = 0) -> bool:
+        """Whether a function, or a method of a class, does what no compiler follows; its body begins at `start`."""
         if self._strangers is not None and self._strangers.search(text):
             return True
-        return eagerness.is_eager(text, start) or self._calls_eager(text)
+        return eagerness.is_eager(text, start) or self._eager_calls.through_calls(text, self._path, owner)
 
     def _gives_records(self, body: str, depth: int = 0) -> bool:
         """Whether all that a function returns are lists that it puts dictionaries into: they are for people to read."""
@@ -215,19 +223,6 @@ class _Reader:
             else any(_is_record(thing, body) for thing in _put_into(name, body))
             for name, called in returned
         )
-
-    def _calls_eager(self, text: str) -> bool:
-        """Whether it calls a function of its file that does, whatever it is given."""
-        if not self._eager_functions:
-            return False
-        text = scan.without_prose(text)
-        calls = (call for call in _CALLED.finditer(text) if call.group(1) in self._eager_functions)
-        return any(is_always_run(text, call.end()) for call in calls)
-
-    @cached_property
-    def _eager_functions(self) -> frozenset[str]:
-        """The functions of the file that always do what no compiler follows, by their own text."""
-        return frozenset(name for name, text in self._texts.items() if eagerness.is_always_eager(text))
 
     def _parameters(self, node: ast.FunctionDef, body: str) -> frozenset[str]:
         """The parameters that are tensors: by annotation, by use, or as they are handed on; none for what is eager."""

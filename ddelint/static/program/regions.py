@@ -11,8 +11,9 @@ from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.sources.source import SourceFile, descend
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode, Root
 from ddelint.static.program import compiling
+from ddelint.static.program.always import alone, training
 from ddelint.static.program.context import Context
-from ddelint.static.program.eagerness import trains
+from ddelint.static.program.eagerness import may_train, trains
 from ddelint.static.program.index import Definitions
 from ddelint.static.program.outline import Body, OutlinedSource, functions_in, may_compile
 from ddelint.static.program.prospects import Prospects
@@ -57,7 +58,7 @@ class FileIndex(Definitions):
                 continue
             for name, node in cls.methods.items():
                 entry = name in known["entry_methods"] and (
-                    assume_compiled or (self._enters(cls, name) and not trains(self.text_of(node)))
+                    assume_compiled or (self._enters(cls, name) and not self._trains(cls, node))
                 )
                 if entry or (assume_compiled and not name.startswith("__") and not self._is_test(name)):
                     found.append(Root(node, cls))
@@ -83,6 +84,21 @@ class FileIndex(Definitions):
             if isinstance(root.node, ast.Lambda) or not self.excluded(root.node):
                 unique.setdefault(root.node, root)
         return sorted(unique.values(), key=lambda root: (root.node.lineno, root.node.col_offset))
+
+    def _trains(self, cls: ClassInfo, entry: FunctionNode) -> bool:
+        """Whether calling an object of the class always trains something."""
+        name = f"{cls.name}.{entry.name}"
+        return name in self.context.training or name in self._training or trains(self.text_of(entry))
+
+    @cached_property
+    def _training(self) -> frozenset[str]:
+        """The entries of the module's classes that do, as far as the file says."""
+        if not may_train(self.source.text):
+            return frozenset()
+        path, entries = self.source.filename, operators().regions["entry_methods"]
+        trained = training(alone(path, self.source.text))
+        names = (f"{cls.name}.{name}" for cls in self.classes.values() for name in entries & cls.methods.keys())
+        return frozenset(name for name in names if trained.where_it_asks((path, name)))
 
     def _is_test(self, name: str) -> bool:
         """Whether a function of this name is collected by pytest, and so is run by it alone."""

@@ -121,7 +121,8 @@ def _alone(filename: str, data: bytes, asked: Asked, project: Project | None) ->
     # where a class may have an entry and nothing asks, nothing asks in a public function
     if public and (reads or (not _has_regions(data) and project is not None and project.sources(filename))):
         outline = project.outline(filename) if project is not None else None
-        named |= public_functions(filename, outline or Outline(data), project)
+        eager = project.eager_calls if project is not None else None
+        named |= public_functions(filename, outline or Outline(data), project, eager)
     return Survey(digest_of(data), holds_comments(data), of_framework, compiled and reads, named)
 
 
