@@ -12,6 +12,7 @@ from ddelint.static.domain.state import Choice, State, join_states
 from ddelint.static.domain.values import UNKNOWN, Value
 from ddelint.static.transfer.truth import asks
 from ddelint.static.walk.branching import branch
+from ddelint.static.walk.for_people import only_for_people
 from ddelint.static.walk.switches import Bound, switch_of
 from ddelint.static.walk.walker import Walker
 
@@ -22,9 +23,10 @@ def if_statement(walker: Walker, node: ast.If, state: State) -> State | None:
     false: State | None = state
     orelse: list[ast.stmt] = [node]
     while false is not None and (arm := _only_if(orelse)) is not None:
-        true, false = branch(walker, arm.test, false)
-        arms.append((arm, walker.block(arm.body, true)))
         orelse = arm.orelse
+        if not only_for_people(walker, arm, false):
+            true, false = branch(walker, arm.test, false)
+            arms.append((arm, walker.block(arm.body, true)))
     after = walker.block(orelse, false)
     bound = Bound(orelse)
     for arm, end in reversed(arms):

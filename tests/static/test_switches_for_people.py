@@ -1,0 +1,103 @@
+"""What runs only where people look on is compiled by nobody; what runs where they don't is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from packages import rows
+
+TEXT = """
+import logging
+import torch
+
+logger = logging.getLogger(__name__)
+
+class Solver(torch.nn.Module):
+    def __init__(self, verbose, debug_mode, config, loud=True):
+        super().__init__()
+        self.verbose = verbose
+        self.debug_mode = debug_mode
+        self.config = config
+        self.rounds = config.rounds
+
+    def forward(self, x: torch.Tensor, verbose=None, debug: bool = False):
+        for step in range(self.rounds):
+            {test}
+                print(f"{{step}}: {{int((x > 0).sum())}}")
+                if (x > 0).any():
+                    print("some")
+            x = x + 1
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "if self.verbose:",
+        "if self.verbose and step % 5 == 0:",
+        "if step % 5 == 0 and self.config.verbose:",
+        "if self.config.solver.verbosity > 1:",
+        "if self.debug_mode:",
+        "if verbose:",
+        "if debug:",
+        "if logger.isEnabledFor(logging.DEBUG):",
+    ],
+)
+def test_what_is_shown_to_people_on_request(tmp_path: Path, test: str) -> None:
+    assert rows(tmp_path, {"solver.py": TEXT.format(test=test)}) == []
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "if not self.verbose:",
+        "if self.rounds:",
+        "if self.config.verbose or step % 5 == 0:",
+        "if self.config.verbosity == 0:",
+        "if self.verbose is None:",
+        "if True:",
+    ],
+)
+def test_what_others_run_too(tmp_path: Path, test: str) -> None:
+    assert [row for _, row in rows(tmp_path, {"solver.py": TEXT.format(test=test)})] == [18, 19]
+
+
+@pytest.mark.parametrize(
+    ("test", "off", "on"),
+    [
+        ("if verbose:", "x: torch.Tensor, verbose=None", "x: torch.Tensor, verbose=True"),
+        ("if verbose > 0:", "x: torch.Tensor, verbose=None", "x: torch.Tensor, *, verbose=1"),
+        ("if self.verbose:", "verbose, debug_mode, config,", "config, debug_mode=False, verbose=True,"),
+    ],
+)
+def test_a_switch_that_is_on(tmp_path: Path, test: str, off: str, on: str) -> None:
+    text = TEXT.format(test=test).replace(off, on)
+    assert [row for _, row in rows(tmp_path, {"solver.py": text})] == [18, 19]
+
+
+@pytest.mark.parametrize("more", ["x = x + 1", "return x", "self.rows = x", "x[0] = 1", "break"])
+def test_what_is_not_only_shown(tmp_path: Path, more: str) -> None:
+    text = TEXT.format(test="if self.verbose:").replace("            x = x + 1\n", f"                {more}\n")
+    assert [row for _, row in rows(tmp_path, {"solver.py": text})] == [18, 19]
+
+
+@pytest.mark.parametrize(
+    ("test", "found"), [("if (x > 0).any() and self.verbose:", 1), ("if self.verbose and x.any():", 0)]
+)
+def test_what_is_asked_before_the_switch(tmp_path: Path, test: str, found: int) -> None:
+    text = TEXT.format(test=test)
+    assert [row for _, row in rows(tmp_path, {"solver.py": text})] == [17] * found
+
+
+@pytest.mark.parametrize(("value", "found"), [("True", [18, 19]), ("os.environ.get('LOUD')", []), ("False", [])])
+def test_a_switch_of_the_module(tmp_path: Path, value: str, found: list[int]) -> None:
+    text = TEXT.format(test="if VERBOSE:").replace("import logging", f"import os; VERBOSE = {value}; import logging")
+    assert [row for _, row in rows(tmp_path, {"solver.py": text})] == found
+
+
+@pytest.mark.parametrize("switch", ["debug = (x > 0).any()", "debug = x.sum().item()"])
+def test_a_switch_that_depends_on_data(tmp_path: Path, switch: str) -> None:
+    text = TEXT.format(test=f"{switch}\n            if debug:")
+    assert [row for _, row in rows(tmp_path, {"solver.py": text})][:1] == [18]
