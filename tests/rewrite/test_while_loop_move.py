@@ -82,13 +82,51 @@ def test_gradients_flow_where_all_that_is_carried_is_a_tensor() -> None:
         "        i += 1\n    return x * i\n"
     )
     first, second = with_imports("while_loop", context_of(text, "x.abs().sum() > t.sum()", TYPES, "DDE106"))
-    assert "torch.full((), i, dtype=torch.int64)" not in first
-    assert "while_loop(goes_on, turn, (torch.full((), i, dtype=torch.int64), x))\n        i = i.item()\n" in second
+    assert "torch.full((), i, dtype=torch.int64)" not in second
+    assert "while_loop(goes_on, turn, (torch.full((), i, dtype=torch.int64), x))\n        i = i.item()\n" in first
     results = []
-    for function in (load(text), torch.compile(load(second), fullgraph=True, backend="aot_eager")):
+    for function in (load(text), torch.compile(load(first), fullgraph=True, backend="aot_eager")):
         x = torch.full((4,), 9.0, requires_grad=True)
         with torch._dynamo.config.patch(capture_scalar_outputs=True):
             function(x, torch.tensor([1, 2])).sum().backward()
         assert x.grad is not None
         results.append(x.grad.tolist())
     assert results[0] == results[1]
+
+
+COUNTED = {
+    "the place of a sign": (
+        "    n = 0\n    while t[n] != 2:\n        n += 1\n    return x[:n].sum(), n\n",
+        "t[n] != 2",
+    ),
+    "from a place on": (
+        "    n = 1\n    while t[n] > 2:\n        n = n + 1\n    return x * n, torch.zeros(n)\n",
+        "t[n] > 2",
+    ),
+    "of what is counted": (
+        "    n = 0\n    while x.sum() > 0 and t[n] != 2:\n        k = n + 1\n        x = x - t[k]\n"
+        "        n = k\n    return x, n\n",
+        "x.sum() > 0 and t[n] != 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_what_counts_alone_is_a_tensor_and_picks_as_one(name: str) -> None:
+    """A number that is carried alone fails to compile: torch 2.13 finds no type for what the loop gives."""
+    import torch
+
+    body, asking = COUNTED[name]
+    text = f"import torch\n\n\ndef fn(x, t):\n{body}"
+    first = with_imports("while_loop", context_of(text, asking, TYPES, "DDE106"))[0]
+    assert "t[n.reshape(1)][0]" in first
+    assert ("torch._check(n >= 0)" in first) is (name != "of what is counted")
+    places = ([4, 3, 2, 5], [3, 2, 2, 2], [2, 2, 1, 1], [5, 5, 5, 2])
+    samples = [(torch.randn(4).abs(), torch.tensor(place)) for place in places]
+    assert failures(text, first, samples, ("export", "compile")) == []
+    loaded, before = load(first), load(text)
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        compiled = torch.compile(loaded, fullgraph=True, backend="aot_eager")
+        x = torch.randn(4).abs()
+        assert torch.equal(compiled(x, samples[0][1])[0], before(x, samples[0][1])[0])

@@ -72,14 +72,49 @@ def _loop(context: Context, statement: ast.While) -> Iterator[Rewrite]:
     flags = {name: value for name in carried if (value := _flag_before(context, name, statement)) is not None}
     numbers = [name for name in carried if kinds.of(_named(name)) is Kind.NUMBER]
     test = _test(context, statement.test, flags)
-    for counted in ([], numbers) if numbers else ([],):  # under autograd, everything carried must be a tensor
+    for counted in (numbers, []) if numbers else ([],):  # a number carried alone, or under autograd, fails to compile
         starts: dict[str, Part] = {name: name for name in carried}
         starts |= {name: write.expr(_NUMBERS[_is_float(context, name)], name) for name in counted}
         starts |= {name: write.expr(_FLAGS[value]) for name, value in flags.items()}
         lines = _called(context, statement, test, starts, _outputs(context, statement, carried, numbers))
+        if counted:
+            lines = write.picked_by_tensors(lines, _made_of(counted, statement))
         for name in counted:
             lines += write.assigned(name, write.expr("{}.item()", name))
+            if _counts_up(context, name, statement):  # Inductor asks that of what is cut there
+                lines += write.lines("torch._check({name} >= 0)", name=name)
         yield _rewrite(context, lines)
+
+
+def _counts_up(context: Context, name: str, statement: ast.While) -> bool:
+    """Whether a number that is at least zero before a loop is added to there, and nothing else."""
+    match value_before(context, name, statement):
+        case ast.Constant(value=int() as start) if not isinstance(start, bool) and start >= 0:
+            pass
+        case _:
+            return False
+    return all(_adds(node, name) for node in statement.body if name in names_written(node))
+
+
+def _adds(node: ast.stmt, name: str) -> bool:
+    """`name += 1`, `name = name + 1`."""
+    match node:
+        case ast.AugAssign(target=ast.Name(), op=ast.Add(), value=ast.Constant(value=int() as step)):
+            return step >= 0
+        case ast.Assign(
+            targets=[ast.Name()], value=ast.BinOp(ast.Name(id=same), ast.Add(), ast.Constant(int() as step))
+        ):
+            return same == name and step >= 0
+    return False
+
+
+def _made_of(names: Sequence[str], statement: ast.While) -> set[str]:
+    """The names, and those that an iteration makes of them."""
+    found = {*names}
+    for node in statement.body:
+        if isinstance(node, ast.Assign) and names_read(node.value) & found:
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return found
 
 
 def _test(context: Context, test: ast.expr, flags: Container[str]) -> Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TypeVar, cast
 
 import libcst as cst
@@ -31,6 +31,12 @@ def rebound(tree: Node) -> Node:
     return cast(Node, tree.visit(_Rebinding()))
 
 
+def picked_by_tensors(tree: Node, names: Collection[str]) -> Node:
+    """`tree` with `x[n.reshape(1)][0]` for `x[n]`, where the index reads one of `names`, which are tensors of a number:
+    an index that is a tensor with a dimension picks without a question."""
+    return cast(Node, tree.visit(_Picking(names)))
+
+
 class _Answering(cst.CSTTransformer):
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -39,6 +45,34 @@ class _Answering(cst.CSTTransformer):
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
         asks = not original_node.args and is_compiling_of(_chain(original_node.func))
         return cst.Name(self.name) if asks else updated_node
+
+
+class _Picking(cst.CSTTransformer):
+    def __init__(self, names: Collection[str]) -> None:
+        super().__init__()
+        self.names = names
+
+    def leave_Subscript(self, original_node: cst.Subscript, updated_node: cst.Subscript) -> cst.BaseExpression:
+        match original_node, updated_node.slice:
+            case cst.Subscript(value=cst.Attribute(attr=cst.Name(value="shape"))), _:
+                return updated_node
+            case _, [cst.SubscriptElement(slice=cst.Index(value=index, star=None))] if _names(index) & {*self.names}:
+                place = cst.Call(fitted(cst.Attribute(index, cst.Name("reshape"))), [cst.Arg(cst.Integer("1"))])
+                rows = updated_node.with_changes(slice=[cst.SubscriptElement(cst.Index(place))])
+                return cst.Subscript(rows, [cst.SubscriptElement(cst.Index(cst.Integer("0")))])
+        return updated_node
+
+
+def _names(tree: cst.CSTNode) -> set[str]:
+    """The names in a piece of code."""
+    found: set[str] = set()
+
+    class Visitor(cst.CSTVisitor):
+        def visit_Name(self, node: cst.Name) -> None:
+            found.add(node.value)
+
+    tree.visit(Visitor())
+    return found
 
 
 class _Rebinding(cst.CSTTransformer):

@@ -7,7 +7,7 @@ imported is found when the rewrite is rendered.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from ddelint.rewrite.reading.names import names_read
 from ddelint.rewrite.writing import templates
 from ddelint.rewrite.writing.layout import one_more
 from ddelint.rewrite.writing.pieces import Pieces, comments, is_elif
-from ddelint.rewrite.writing.renaming import answered, rebound, renamed
+from ddelint.rewrite.writing.renaming import answered, picked_by_tensors, rebound, renamed
 from ddelint.rewrite.writing.rewrites import Expr, Lines, Part, Statements
 from ddelint.rewrite.writing.style import quote
 from ddelint.rewrite.writing.templates import HOLE, Filling, Template
@@ -209,6 +209,10 @@ class Writer(Pieces):
     def rebound_lines(self, body: Sequence[ast.stmt]) -> Statements:
         """Statements with `x += v` written as `x = x + v`."""
         return [rebound(statement) for statement in self.block(body)]
+
+    def picked_by_tensors(self, lines: Lines, names: Collection[str]) -> Statements:
+        """Statements with `x[n.reshape(1)][0]` for `x[n]`, where `n` is one of `names`, which are tensors."""
+        return [picked_by_tensors(statement, names) for statement in self.block(lines)]
 
     def with_keyword(self, call: Part, name: str, value: Part) -> Expr:
         """A call with one more keyword argument, on a line of its own where the others are."""
