@@ -165,3 +165,65 @@ def test_a_cache_is_asked_where_it_is_known_to_hold_something(asked: str) -> Non
         for state in (torch.ones(4), torch.full((4,), 2.0))
     ]
     assert failures(text, program, samples, ("export", "compile")) == []
+
+
+LET_GO = [
+    "            self.last = None\n            self.total.div_(self.count)\n            self.count.fill_(1)\n",
+    "            self.last, self.other = None, None\n            self.total /= self.count\n"
+    "            self.count.fill_(1)\n",
+    "            self.last = self.other = None\n            if self.mean:\n                self.total /= self.count\n"
+    "            self.count.zero_()\n            self.count += 1\n",
+    "            self.forget()\n            self.total.mul_(1 / self.count)\n            self.count.fill_(1)\n",
+    "            if self.mean:\n                self.last: object = None\n            self.total /= self.count\n"
+    "            self.count.fill_(1)\n",
+]
+
+
+@pytest.mark.parametrize("body", LET_GO)
+def test_what_is_let_go_beside_a_change_of_state_stays_while_compiling(body: str) -> None:
+    import torch
+
+    text = text_of(
+        "    part = Part(state, sums)\n    first = part.means() + 0\n"
+        "    return first, part.means() * x, part.count + 0\n\n\n"
+        "class Part:\n    def __init__(self, total, count):\n        self.total, self.count = total, count.sum()\n"
+        "        self.mean, self.last, self.other = True, total + 1, total + 2\n\n"
+        "    def forget(self):\n        self.last = None\n\n"
+        f"    def means(self):\n        if self.count > 1:\n{body}        return self.total\n"
+    )
+    types = TYPES | {
+        "self.total": TENSOR,
+        "self.count": TypeFact("tensor", "float32", ()),
+        "self.mean": TypeFact("bool"),
+    }
+    context = context_of(text, "self.count > 1", types, "DDE105")
+    (candidate, *_) = candidates("masked_state", context)
+    assert candidate.doubt == "`self.last` is not set to None by what is compiled"
+    program, *_ = with_imports("masked_state", context)
+    assert program.count("= None") <= text.count("= None")
+    samples = [
+        (torch.tensor([1.0, 2, 3, -4]), torch.ones(4, dtype=torch.bool), torch.tensor(False), torch.ones(4) * 6, sums)
+        for sums in (torch.ones(4), torch.tensor([0.0, 0, 1, 0]))
+    ]
+    assert failures(text, program, samples, ("export", "compile")) == []
+
+
+def test_a_setting_inside_is_asked_as_python_asks() -> None:
+    text = text_of(
+        "    if done:\n        if state.mode:\n            state[0] = x[0]\n        sums[0] = x[1]\n    return x\n"
+    )
+    types = TYPES | {"state.mode": TypeFact("bool")}
+    program, *_ = with_imports(
+        "masked_state", context_of(text, "done:", types, "DDE105", occurrence=0, expression="done")
+    )
+    masked, _, eager = program.partition("elif done:")
+    assert "        if state.mode:\n            state[0] = torch.where(" in masked
+    assert "torch.where" not in eager
+
+
+def test_several_places_at_once_are_no_names() -> None:
+    text = text_of(
+        "    if done:\n        state[0], sums[0] = x[0], x[1]\n        x.add_(1)\n    return x, state, sums\n"
+    )
+    occurrence = text[: text.index("if done")].count("done")
+    assert candidates("masked_state", context_of(text, "done", TYPES, "DDE105", occurrence=occurrence)) == []

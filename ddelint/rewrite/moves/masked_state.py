@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
+from ddelint.knowledge.unions import is_none
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.arms import NotMergeable
 from ddelint.rewrite.parts.inlined import Inlined, inlined
@@ -30,6 +32,7 @@ from ddelint.rewrite.reading.names import (
     is_pure,
     names_read,
     names_written,
+    read_in,
     unused,
 )
 from ddelint.rewrite.reading.naming import condition_name
@@ -39,7 +42,10 @@ from ddelint.sources.sites import Role
 
 _MESSAGE = "while compiling, make each change of state where the test says so, by torch.where; eager keeps its branch"
 _COST = "what a change takes is computed always"
+_KEPT = "`{}` is not set to None by what is compiled"
 _BARE = ("return", "return None")
+_PLAIN = frozenset(("int", "float", "bool", "str", "none"))
+"""Kinds of values that a run saw, which are no symbols."""
 _DEEPEST = 3
 """How many calls within calls are followed."""
 
@@ -57,12 +63,13 @@ def masked_state(context: Context) -> Iterator[Rewrite]:
     known, asked = _apart(context, statement) if skipped is not None else ([], statement)
     for assumed in (context.diagnostic.code == "DDE105", context.diagnostic.code != "DDE105"):
         with suppress(NotMergeable, NotAPredicate):
-            lines = _masked(context, asked, steps, assumed, holds=skipped is None)
+            lines, let_go = _masked(context, asked, steps, assumed, holds=skipped is None)
             changes: Lines = context.write.beside(lines, [statement])
             if skipped is not None:
                 early = context.write.while_compiling([*lines, *context.write.lines("return")], known)
                 changes = [*early, statement]
-            yield restructured(_MESSAGE, {statement: changes}, _COST, decisions=(statement.test,))
+            rewrite = restructured(_MESSAGE, {statement: changes}, _COST, decisions=(statement.test,))
+            yield replace(rewrite, doubt=_KEPT.format(let_go[0])) if let_go else rewrite
 
 
 def _apart(context: Context, statement: ast.If) -> tuple[Sequence[ast.expr], ast.If]:
@@ -87,8 +94,27 @@ def _skipped(context: Context, statement: ast.If) -> Sequence[ast.stmt] | None:
     return behind[:-1] if behind and ast.unparse(behind[-1]) in _BARE else behind
 
 
-def _masked(context: Context, branch: ast.If, steps: Sequence[ast.stmt], assumed: bool, *, holds: bool) -> Statements:
-    """The steps, each made where the test comes to `holds`. Raises NotMergeable, NotAPredicate."""
+def _let_go(statement: ast.AST) -> list[str]:
+    """The attributes that `self.last = None`, `self.last, self.next = None, None` set to None; nothing for all else."""
+    match statement:
+        case ast.Assign(targets=targets, value=value):
+            pass
+        case ast.AnnAssign(target=target, value=ast.Constant() as value):
+            targets = [target]
+        case _:
+            return []
+    places = [place for target in targets for place in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    if not all(isinstance(place, ast.Attribute) and is_pure(place) for place in places):
+        return []
+    given = value.elts if isinstance(value, ast.Tuple) else [value]
+    return [ast.unparse(place) for place in places] if all(map(is_none, given)) else []
+
+
+def _masked(
+    context: Context, branch: ast.If, steps: Sequence[ast.stmt], assumed: bool, *, holds: bool
+) -> tuple[Statements, list[str]]:
+    """The steps, each made where the test comes to `holds`, and what they set to None. Raises NotMergeable,
+    NotAPredicate."""
     write = context.write
     test = Truths(context, device_of(context, branch.test, *steps), assumed).of(branch.test)
     name = write.expression(fresh_name(context.site.source, condition_name(write.code(test))))
@@ -101,7 +127,7 @@ def _masked(context: Context, branch: ast.If, steps: Sequence[ast.stmt], assumed
     outer = bound_before(context.site.function, branch) if context.site.function is not None else set()
     if holds and masking.names & (live_behind(context.site.source, branch) | outer):
         raise NotMergeable("a name that lives on")
-    return [*write.assigned(name, given), *lines]
+    return [*write.assigned(name, given), *lines], masking.let_go
 
 
 class _Masking:
@@ -111,6 +137,8 @@ class _Masking:
         self._context, self._test, self._holds, self._assumed, self._depth = context, test, holds, assumed, depth
         self._kinds, self._write = Kinds(context), context.write
         self.changes = 0
+        self.let_go: list[str] = []
+        """Attributes that steps set to None, which stay what they are: no choice between a tensor and None compiles."""
         self.names: set[str] = set()
         self._tests = {context.write.code(test)}
         self._tensors: set[str] = set()
@@ -126,6 +154,11 @@ class _Masking:
         match statement:
             case ast.Pass() | ast.Expr(value=ast.Constant()):
                 return []
+            case ast.Assign() | ast.AnnAssign() if given := _let_go(statement):
+                self.let_go += given
+                return []
+            case ast.Assign(targets=[ast.Tuple(elts=elements)]) if not all(isinstance(e, ast.Name) for e in elements):
+                raise NotMergeable("several places at once")
             case ast.Expr(value=ast.Call() as call) if (ran := inlined(self._context, call)) is not None:
                 return self._inlined(ran)
             case (
@@ -164,7 +197,10 @@ class _Masking:
         raise NotMergeable(f"a statement that is more than a change of state: {type(statement).__name__}")
 
     def _steps(self, body: Sequence[ast.stmt]) -> Statements:
+        let_go = len(self.let_go)
         steps = [line for statement in body for line in self.step(statement)]
+        if not steps and let_go < len(self.let_go):
+            return self._write.lines("pass")
         if not steps:
             raise NotMergeable("a block that changes nothing")
         return steps
@@ -175,7 +211,7 @@ class _Masking:
             raise NotMergeable("calls within calls")
         write = self._write
         inner = _Masking(ran.context, self._test, self._holds, self._assumed, self._depth + 1)
-        inner._tests = self._tests
+        inner._tests, inner.let_go = self._tests, self.let_go
         lines = [line for name, value in ran.given for line in write.assigned(name, value)]
         lines += inner._steps(ran.body)
         for manager in reversed(ran.managers):
@@ -187,7 +223,7 @@ class _Masking:
     def _branch(self, statement: ast.If) -> Statements:
         """A branch inside, whose steps are made where its test says so as well. Raises NotMergeable, NotAPredicate."""
         write, test = self._write, statement.test
-        if self._kinds.of(test) is Kind.STATIC:
+        if self._is_known(test):
             body = self._steps(statement.body)
             if not statement.orelse:
                 return write.lines("if {test}:\n    {body}", test=test, body=body)
@@ -206,11 +242,19 @@ class _Masking:
             lines += self._where(statement, write.expr("{} & ~{}", allowed, decides), decides, statement.orelse)
         return lines
 
+    def _is_known(self, test: ast.expr) -> bool:
+        """Whether Python knows a test while tracing: a setting, what compares settings."""
+        if self._kinds.of(test) is Kind.STATIC:
+            return True
+        facts = [self._kinds.fact(node) for node in read_in(test)]
+        return all(fact is not None and fact.kind in _PLAIN for fact in facts)
+
     def _where(self, statement: ast.If, test: Expr, said: Expr, body: Sequence[ast.stmt]) -> Statements:
         """The steps of a branch's block, made where `test` says so, which gets a name after what is `said` in it."""
         name = self._named(said)
         inner = _Masking(self._context, name, True, self._assumed, self._depth)
         inner._tests, inner._tensors, inner._looped = self._tests, self._tensors, self._looped
+        inner.let_go = self.let_go
         steps = inner._steps(body)
         read = free_names(body)
         if any(name in read or read_elsewhere(self._context, name, statement) for name in inner.names):

@@ -35,6 +35,7 @@ from ddelint.rewrite.reading.names import (
     parameters,
     places_of_stores,
     position,
+    read_in,
     targets_written,
 )
 from ddelint.rewrite.reading.number_uses import is_wanted_as_number
@@ -208,7 +209,7 @@ class _Leaving:
 
     def _is_known(self, test: ast.expr) -> bool:
         """Whether a test compares numbers that Python knows: a counter and its limit."""
-        facts = [self.kinds.fact(node) for node in _read_in(test)]
+        facts = [self.kinds.fact(node) for node in read_in(test)]
         return all(fact is not None and fact.kind in _NUMBERS for fact in facts)
 
     def _asked(self) -> ast.expr | None:
@@ -436,12 +437,3 @@ def _held(place: str) -> str:
     if not all(part.isidentifier() for part in root.split(".")):
         raise NotMergeable("what is changed has no name")
     return root
-
-
-def _read_in(test: ast.AST) -> Iterator[ast.Name | ast.Attribute]:
-    """The names and chains of attributes (`settings.steps`, not `settings`) that a test reads."""
-    if isinstance(test, (ast.Name, ast.Attribute)):
-        yield test
-        return
-    for child in ast.iter_child_nodes(test):
-        yield from _read_in(child)

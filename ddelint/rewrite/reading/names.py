@@ -316,3 +316,12 @@ _VALUES = (bool, bytes, complex, dict, float, frozenset, int, list, set, str, tu
 def is_method_of_values(name: str) -> bool:
     """Whether tensors, or values of Python's own types, have a method of this name."""
     return name in operators().returns or any(hasattr(kind, name) for kind in _VALUES)
+
+
+def read_in(test: ast.AST) -> Iterator[ast.Name | ast.Attribute]:
+    """The names and chains of attributes (`settings.steps`, not `settings`) that a test reads."""
+    if isinstance(test, (ast.Name, ast.Attribute)):
+        yield test
+        return
+    for child in ast.iter_child_nodes(test):
+        yield from read_in(child)
