@@ -12,7 +12,7 @@ _LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 def answer_while_compiling(test: ast.expr) -> bool | None:
     """How a test comes out while compiling, whatever the data is; None where that hangs on more."""
     match test:
-        case ast.Call(func=ast.Attribute(attr="is_compiling"), args=[], keywords=[]):
+        case ast.Call(func=ast.Attribute(attr="is_compiling") | ast.Name(id="is_compiling"), args=[], keywords=[]):
             return True
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             answer = answer_while_compiling(operand)

@@ -407,3 +407,14 @@ def test_what_is_done_now_and_then_is_no_shortcut(body: str, unlikely: bool) -> 
     asking = body.split("if ", 1)[1].split(":", 1)[0]
     found = candidates("shortcut_in_eager", context_of(text, asking, {"x": TENSOR, "t": INTEGERS}))
     assert {one.unlikely for one in found} == {unlikely}
+
+
+def test_what_is_said_in_a_block_that_is_compiled_is_said_in_eager() -> None:
+    text = (
+        "import torch\n\n\ndef fn(x, m, n):\n    if torch.compiler.is_compiling() or m.any():\n"
+        "        print(f'{x.dtype}')\n        x = x[m]\n    return x\n"
+    )
+    line = "print(f'{x.dtype}')"
+    new = text.replace(line, f"if not torch.compiler.is_compiling():\n            {line}")
+    assert rewritten("skip_warning_while_compiling", context_of(text, line, TYPES, "DDE005")) == [new]
+    assert rewritten("skip_warning_while_compiling", context_of(new, line, TYPES, "DDE005")) == []

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from ddelint.knowledge.operators import operators
 from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.sources.compiling import answer_while_compiling
 from ddelint.sources.source import SourceFile
 
 SAME_MEMORY = "data"
@@ -296,8 +297,27 @@ def is_compiling_of(chain: str) -> bool:
 
 
 def stands_in_eager(source: SourceFile, node: ast.AST) -> bool:
-    """Whether a test that asks if the program is being compiled stands around a node."""
-    return any(isinstance(parent, ast.If) and asks_compiling(parent.test) for parent in source.ancestors(node))
+    """Whether a node is never run while compiling, whatever the data is: a test around it says so.
+
+    What stands behind `torch.compiler.is_compiling() or x.any()` is compiled.
+    """
+    child = node
+    for parent in source.ancestors(node):
+        match parent:
+            case ast.If(test=test, body=body, orelse=orelse):
+                answer = answer_while_compiling(test)
+                if answer is not None and child in (orelse if answer else body):
+                    return True
+            case ast.IfExp(test=test, body=value, orelse=other):
+                answer = answer_while_compiling(test)
+                if answer is not None and child is (other if answer else value):
+                    return True
+            case ast.BoolOp(op=operator, values=values):
+                before = values[: next(place for place, value in enumerate(values) if value is child)]
+                if isinstance(operator, ast.Or) in map(answer_while_compiling, before):
+                    return True
+        child = parent
+    return False
 
 
 def position(node: ast.expr | ast.stmt | ast.pattern | ast.alias | ast.excepthandler) -> tuple[int, int]:
