@@ -17,6 +17,7 @@ from ddelint.knowledge.operators import operators
 from ddelint.static.program import eagerness, scan
 from ddelint.static.program.always import Always, alone, eager_calls
 from ddelint.static.program.declared import ClassOutline, Outline
+from ddelint.static.program.distributed import is_distributed
 from ddelint.static.program.documented import docstring_of, documented_tensors
 from ddelint.static.program.eagerness import is_fit, is_test, keeps_states, reads_files, words_in
 from ddelint.static.program.imports import Imports
@@ -45,7 +46,8 @@ def public_functions(
     """The functions (`fn`, `Class.method`) of a file that people import to compile them."""
     if not in_package(path):
         return frozenset()
-    reader = _Reader(path, outline, project, eager or eager_calls(alone(path, outline.text)))
+    project = project or alone(path, outline.text)
+    reader = _Reader(path, outline, project, eager or eager_calls(project))
     texts = outline.function_texts
     of_tensors = (name for name in texts if _is_for_others(name) and reader.is_of_tensors(texts[name]))
     found = {name for name in of_tensors if not reader.only_eager_use(name)}
@@ -105,8 +107,9 @@ def _of_metric(owner: str, cls: ClassOutline, reader: _Reader) -> Collection[str
 
 
 def in_package(path: str) -> bool:
-    """Whether a file lies in a package, and not among its tests, examples, or what reads data and draws."""
-    return _places(os.path.dirname(os.path.abspath(path))) is not None and not among_eager(path)
+    """Whether a file is of a package, and not among its tests, examples, or what reads data and draws."""
+    packaged = _places(os.path.dirname(os.path.abspath(path))) is not None or is_distributed(path)
+    return packaged and not among_eager(path)
 
 
 def among_eager(path: str) -> bool:

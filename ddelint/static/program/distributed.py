@@ -1,0 +1,48 @@
+"""Files that are all there is of a distribution: `afor.py`, as it is installed, or as its project says."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+
+LARGEST = 100_000
+"""Bytes that are read of what says so."""
+_RECORDED = re.compile(r"^(\w++)\.py,", re.MULTILINE)
+_LISTED = re.compile(r"\bpy[-_]modules\s{0,9}+[=:]\s{0,9}+\[?([^\]\[=:]{1,2000})")
+_NAME = re.compile(r"^name\s{0,9}+=\s{0,9}+[\"']?([\w.-]{1,200}+)", re.MULTILINE)
+_WORD = re.compile(r"\w++")
+_SETTINGS = ("pyproject.toml", "setup.py", "setup.cfg")
+
+
+def is_distributed(path: str) -> bool:
+    """Whether a file that lies in no package is one that people install and import."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return name.removesuffix(".py") in _modules(folder)
+
+
+@cache
+def _modules(folder: str) -> frozenset[str]:
+    """The modules of a folder that distributions consist of."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return frozenset()
+    found: set[str] = set()
+    for name in names:
+        if name.endswith(".dist-info"):
+            found.update(_RECORDED.findall(_text(os.path.join(folder, name, "RECORD"))))
+    around = [folder, os.path.dirname(folder)] if os.path.basename(folder) == "src" else [folder]
+    for text in (_text(os.path.join(place, settings)) for place in around for settings in _SETTINGS):
+        for listed in _LISTED.findall(text):
+            found.update(_WORD.findall(listed))
+        found.update(re.sub(r"[.-]", "_", name) for name in _NAME.findall(text))
+    return frozenset(found)
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return file.read(LARGEST).decode("utf-8", errors="replace")
+    except OSError:
+        return ""
