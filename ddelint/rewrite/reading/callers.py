@@ -11,6 +11,7 @@ from ddelint.knowledge.unions import is_none
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.instances import is_instance
 from ddelint.rewrite.reading.kinds import is_torch
+from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.named import calls_of
 from ddelint.rewrite.reading.neighbours import Importers, importers
 from ddelint.rewrite.reading.operator_calls import calls_by_operator
@@ -249,12 +250,15 @@ def _handed_on(source: SourceFile, name: str) -> Iterator[ast.expr]:
     decorators around it, which may keep it somewhere.
 
     Not where it is given to torch, which compiles, maps or checkpoints it on tensors, and not as an entry's program.
+    What makes a command of all functions of a file (`fire.Fire()`) takes each.
     """
     for node in descend(source.tree):
         match node:
             case ast.Name(id=found, ctx=ast.Load()) | ast.Attribute(value=ast.Name(), attr=found) if found == name:
                 if not _is_taken_in(source, node):
                     yield node
+            case ast.Call(func=called, args=[]) if terminal_name(called) in knowledge().exposing:
+                yield node
             case ast.FunctionDef(name=found, decorator_list=decorators) if found == name:
                 yield from (d for d in decorators if not is_torch(_called(d)) and not _is_of_python(_called(d)))
 
@@ -268,6 +272,8 @@ def _methods_handed_on(source: SourceFile, name: str) -> Iterator[ast.expr]:
                 parent = source.parents.get(parent) if isinstance(parent, ast.keyword) else parent
                 if isinstance(parent, ast.Call) and parent.func is not node and not is_torch(parent.func):
                     yield node
+            case ast.Call(func=called) if terminal_name(called) in knowledge().exposing:
+                yield node  # of a class, whatever it is given
 
 
 def _is_taken_in(source: SourceFile, node: ast.expr) -> bool:
@@ -368,7 +374,15 @@ def _places(calls: Iterable[ast.expr]) -> list[str]:
 def _was_run(source: SourceFile, call: ast.AST, run: Collection[str]) -> bool:
     around = [node for node in source.ancestors(call) if isinstance(node, (*_FUNCTIONS, ast.ClassDef))]
     name = ".".join(node.name for node in reversed(around))
-    return not around or f"{source.filename}::{name}" in run
+    if around:
+        return f"{source.filename}::{name}" in run
+    return not _is_for_scripts(source, call) and any(ran.startswith(f"{source.filename}::") for ran in run)
+
+
+def _is_for_scripts(source: SourceFile, node: ast.AST) -> bool:
+    """Whether it stands in what runs where the file is the script alone: `if __name__ == "__main__":`."""
+    tests = (around.test for around in source.ancestors(node) if isinstance(around, ast.If))
+    return any(isinstance(part, ast.Name) and part.id == "__name__" for test in tests for part in ast.walk(test))
 
 
 def _gives_tensors(source: SourceFile, call: ast.Call) -> bool:

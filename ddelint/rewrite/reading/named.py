@@ -39,6 +39,11 @@ def classes_of(source: SourceFile, name: str) -> Sequence[ast.ClassDef]:
     return [node for node in _defined(source).get(name, ()) if isinstance(node, ast.ClassDef)]
 
 
+def defined_in(source: SourceFile) -> Iterator[Function | ast.ClassDef]:
+    """All functions and classes of a file."""
+    return (node for several in _defined(source).values() for node in several)
+
+
 def is_defined(source: SourceFile, name: str) -> bool:
     """Whether a file has a function or a class of a name, anywhere."""
     return name in _defined(source)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from ddelint.rewrite.reading.in_texts import NOTEBOOK, code_of, examples_of, source_of
 from ddelint.sources.source import SourceError, SourceFile
 from ddelint.system.files import read_regular
 
@@ -118,8 +119,11 @@ def _on_disk(filename: str, _changed: int) -> SourceFile | None:
 
 
 def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
-    """The files of the same project that import `name` from this one, or its module, each with what it calls it."""
+    """The files of the same project that import `name` from this one, or its module, each with what it calls it: the
+    code of notebooks among them, and the examples in its own docstrings."""
     path, module = Path(filename), _module_name(filename)
+    if (own := _examples_in(filename)) is not None:
+        yield own, name
     mentions = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
     for other in _python_files(_project(path.parent)):
         try:
@@ -127,10 +131,18 @@ def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
                 continue
             if mentions.search(read_regular(other)) is None:
                 continue
-            source = SourceFile.read(Path(other))
+            source = source_of(other)
             yield from ((source, called) for called in _names(source, os.fsdecode(module), name))
         except (OSError, SourceError, ValueError):
             continue
+
+
+def _examples_in(filename: str) -> SourceFile | None:
+    try:
+        source = _on_disk(filename, os.stat(filename).st_mtime_ns)
+        return examples_of(source) if source is not None else None
+    except (OSError, SourceError, ValueError):
+        return None
 
 
 def connected(filename: str) -> Iterator[str]:
@@ -164,7 +176,8 @@ def _module_name(filename: str) -> bytes:
 @lru_cache(maxsize=_MOST_FILES)
 def _imported_words(filename: str, _changed: int) -> frozenset[bytes]:
     """The names in a file's import statements, by its text alone. Raises OSError, ValueError."""
-    return frozenset(word for line in _IMPORTS.findall(read_regular(filename)) for word in _WORDS.findall(line))
+    data = code_of(filename, _changed).encode() if filename.endswith(NOTEBOOK) else read_regular(filename)
+    return frozenset(word for line in _IMPORTS.findall(data) for word in _WORDS.findall(line))
 
 
 def is_test(filename: str) -> bool:
@@ -216,7 +229,7 @@ def _python_files(folder: Path) -> tuple[str, ...]:
     found: list[str] = []
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
-        found += [os.path.join(where, name) for name in sorted(names) if name.endswith(".py")]
+        found += [os.path.join(where, name) for name in sorted(names) if name.endswith((".py", NOTEBOOK))]
         if len(found) > _MOST_FILES:
             break
     return tuple(found[:_MOST_FILES])

@@ -9,9 +9,11 @@ from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.callers import compiled_callers, keeps_nothing_for_numbers, other_callers
 from ddelint.rewrite.reading.handlers import may_be_caught
+from ddelint.rewrite.reading.namespaces import gone_through
 from ddelint.rewrite.reading.neighbours import Importers, is_test
 from ddelint.rewrite.reading.overriding import overridden
 from ddelint.rewrite.reading.scripting import scripted
+from ddelint.rewrite.reading.tensor_classes import own_tensors
 from ddelint.sources.sites import Block, Site
 from ddelint.sources.source import SourceFile
 
@@ -29,6 +31,10 @@ def others_not_run(site: Site, candidate: Candidate, run: Collection[str], impor
     is_checked = candidate.claim in (Claim.GENERAL_PATH, Claim.RESTRUCTURED)
     if is_checked and (heir := overridden(site, run, importing, calls_alone=candidate.claim is Claim.RESTRUCTURED)):
         return heir
+    if (place := gone_through(candidate, site.source, importing)) != "":
+        return place
+    if is_checked and keeps_nothing_for_numbers(candidate) and (tensors := own_tensors(site, run, importing)) != "":
+        return tensors
     raises = isinstance(site.statement, ast.Assert) or site.block is Block.RAISES
     if raises and may_be_caught(site, (), importing_but_tests):
         return CAUGHT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import textwrap
 from collections.abc import Collection
 from pathlib import Path
@@ -71,11 +72,70 @@ def test_a_function_that_was_not_run_may_give_numbers(project: Path) -> None:
 )
 def test_a_file_that_imports_it_may_give_numbers(project: Path, call: str) -> None:
     (project / "plots.py").write_text(call)
-    found = callers(project, RUN, ALONE)
-    if "range" in call:  # on the module's own level it was run when the file was loaded, if it was
-        assert found == ""
-    else:
-        assert "of plots.py, perhaps with what is no tensor" in found
+    assert "of plots.py, perhaps with what is no tensor" in callers(project, RUN, ALONE)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_doubtful"),
+    [
+        ("LEAST = at_most(2, 3)\n", False),
+        ("if __name__ == '__main__':\n    print(at_most(2, 3))\n", True),
+        ("if DEBUG:\n    print(at_most(2, 3))\n", False),
+        ("if __name__ == '__main__':\n    import fire\n\n    fire.Fire()\n", True),
+        ("CLI = lambda: None\n\nif True:\n    jsonargparse.CLI(as_positional=False)\n", True),
+        ("if __name__ == '__main__':\n    fire.Fire(other)\n", False),
+    ],
+)
+def test_what_runs_when_the_file_is_loaded_was_run_and_a_script_was_not(
+    project: Path, text: str, is_doubtful: bool
+) -> None:
+    assert bool(callers(project, RUN, ALONE + text)) is is_doubtful
+
+
+def test_a_file_of_which_something_was_run_was_loaded(project: Path) -> None:
+    (project / "plots.py").write_text("from package.helpers import at_most\nx = at_most(2, 3)\ndef f():\n    pass\n")
+    assert callers(project, (*RUN, f"{project / 'plots.py'}::f"), ALONE) == ""
+
+
+@pytest.mark.parametrize(
+    ("example", "is_doubtful"),
+    [
+        (">>> at_most(5, 3)\n    3", True),
+        (">>> sum(\n    ...     at_most(n, 3)\n    ...     for n in range(9))\n    3", True),
+        (">>> at_most(torch.tensor(5), 3)\n    3", False),
+        (">>> n = torch.arange(4).max()\n    >>> at_most(n, 3)\n    3", False),
+        (">>> print(at_most 5)\n    >>> at_least(5)", False),
+        ("at_most(5, 3)", False),
+    ],
+)
+def test_the_examples_of_a_docstring_call_it(project: Path, example: str, is_doubtful: bool) -> None:
+    text = ALONE.replace("(n, most):\n", f'(n, most):\n    """The lesser one.\n\n    {example}\n    """\n')
+    found = callers(project, RUN, text)
+    assert ("of helpers.py (doctest)" in found) is is_doubtful
+    if example.startswith(">>> at_most(5"):
+        assert "line 5 of helpers.py" in found, "the row that it stands in"
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_doubtful"),
+    [
+        ("%matplotlib inline\nfrom package.helpers import at_most\nat_most(3, 4)", True),
+        ("from package import helpers\n!pip list\nhelpers.at_most(3, 4)", True),
+        ("from package.helpers import at_most\nimport torch\nat_most(torch.tensor(3), 4)", False),
+        ("from package.helpers import at_most\nat_most(3,", False),
+        ("at_most(3, 4)", False),
+    ],
+)
+@pytest.mark.parametrize("as_lines", [True, False])
+def test_so_do_the_cells_of_a_notebook(project: Path, cell: str, is_doubtful: bool, as_lines: bool) -> None:
+    source = cell.splitlines(keepends=True) if as_lines else cell
+    cells = [
+        {"cell_type": "markdown", "source": "from package.helpers import at_most"},
+        {"cell_type": "code", "source": source},
+    ]
+    (project / "explore.ipynb").write_text(json.dumps({"cells": cells}))
+    (project / "broken.ipynb").write_text("{")
+    assert ("of explore.ipynb" in callers(project, RUN, ALONE)) is is_doubtful
 
 
 @pytest.mark.parametrize(

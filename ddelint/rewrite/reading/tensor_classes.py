@@ -1,0 +1,71 @@
+"""Tensors of a class of their own: what operators give for these the class says, which was seen for those that ran."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import os
+import re
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+
+from ddelint.knowledge.operators import terminal_name
+from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.named import defined_in
+from ddelint.rewrite.reading.neighbours import Importers, comes_from, importers
+from ddelint.sources.sites import Site
+from ddelint.sources.source import SourceFile, descend
+
+_MOST_FILES, _MOST_IMPORTS = 24, 16
+"""Files that import the function, and names that each imports of the project, that are looked at."""
+_CLASS = re.compile(r"^class\s+\w+\((?:[^)]*[\s,.(])?Tensor\b", re.MULTILINE)
+
+
+def own_tensors(site: Site, run: Collection[str], importing: Importers = importers) -> str:
+    """Which class of tensors the function's file has, or one that imports it knows, of which nothing was run; empty
+    where there is none. A branch gives back the tensor that it was given; an operator what the class makes of it."""
+    source, function = site.source, site.function
+    owner = source.parents.get(function) if function is not None else None
+    name = getattr(owner if isinstance(owner, ast.ClassDef) else function, "name", "")
+    others = itertools.islice(importing(source.filename, name), _MOST_FILES) if name else ()
+    for file in (source, *(file for file, _ in others)):
+        for found, where in _classes_known(file):
+            if not any(ran.startswith(f"{where.filename}::{found}.") for ran in run):
+                place = "" if where is source else f" of {os.path.basename(where.filename)}"
+                return f"`{found}`{place} is a tensor of a class of its own, with which this was not run"
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _classes_known(file: SourceFile) -> tuple[tuple[str, SourceFile], ...]:
+    """The classes of tensors that a file has or imports, each with the file that it is of."""
+    return (*((name, file) for name in _own_classes(file)), *_imported_classes(file))
+
+
+@lru_cache(maxsize=64)
+def _own_classes(file: SourceFile) -> tuple[str, ...]:
+    if _CLASS.search(file.text) is None:
+        return ()
+    return tuple(node.name for node in defined_in(file) if isinstance(node, ast.ClassDef) and _is_tensor(node))
+
+
+def _imported_classes(file: SourceFile) -> Iterator[tuple[str, SourceFile]]:
+    asked = 0
+    for node in descend(file.tree):
+        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            module = getattr(node, "module", None) or ""
+            parts = {*module.split("."), *alias.name.split(".")}
+            if parts & knowledge().tensor_classes:
+                yield alias.asname or alias.name, file
+            elif isinstance(node, ast.ImportFrom) and alias.name[:1].isupper() and asked < _MOST_IMPORTS:
+                made = comes_from(file, alias.asname or alias.name)
+                asked += made is not None
+                if made is not None and alias.name in _own_classes(made):
+                    yield alias.name, made
+
+
+def _is_tensor(node: ast.ClassDef) -> bool:
+    """Whether a class is made of torch's own tensor, and does more than to have a name."""
+    return any(terminal_name(base) == "Tensor" for base in node.bases) and any(
+        isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef)) for member in node.body
+    )
