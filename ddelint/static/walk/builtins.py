@@ -274,6 +274,13 @@ def _map(walker: Walker, call: Call) -> Value:
     return Series("list", None, result, listed_length(iterable))
 
 
+def _attribute_test(walker: Walker, call: Call) -> Value:
+    """`hasattr(torch.special, "erfcx")`: what a program asks for is there by now."""
+    if len(call.node.args) == 2 and walker.index.dotted(call.node.args[0]) in operators().regions["growing_modules"]:
+        return Constant(True)
+    return KNOWN
+
+
 def _type_test(walker: Walker, call: Call) -> Value:
     if len(call.arguments) != 2 or len(call.node.args) != 2:
         return KNOWN  # `isinstance(*both)`
@@ -356,7 +363,7 @@ BUILTINS: Mapping[str, Builtin] = {
     "reversed": _reversed,
     "map": _map,
     "type_test": _type_test,
-    "attribute_test": lambda walker, call: KNOWN,
+    "attribute_test": _attribute_test,
     "attribute": _getattr,
     "parent": _parent,
     "silent": lambda walker, call: UNKNOWN,
