@@ -1,8 +1,9 @@
-"""Names that a region alone gives a value: they need none before it, where it gives them one on some ways only."""
+"""Names that need no value before a region, and such that have another kind of value in eager than while compiling."""
 
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 
 import pytest
 from control_flow import INTEGERS, SCALAR, TENSOR, context_of, load, outcome, rewritten
@@ -77,3 +78,36 @@ def test_what_may_give_a_value_before_belongs_to_the_region_too(before: str) -> 
         functions = []
     assert [function for function in functions if giving not in function] == []
     assert bool(functions) is (before not in ("a definition", "another's"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "drawn", "dtype"),
+    [
+        ("int", [0, 1, 2], ""),
+        ("float", [0.1, 1.7], ", dtype=torch.float64"),
+        ("bool", [True, False], ""),
+    ],
+)
+def test_a_number_that_the_compiler_has_as_a_tensor_goes_in_as_one(kind: str, drawn: list[float], dtype: str) -> None:
+    """And is the number inside that it is in eager."""
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, t, gap):\n    y = x * 2\n"
+        "    if gap > t.tolist()[0]:\n        y = y + len(f'{gap}') * gap\n    return y + 1\n"
+    )
+    seen = {"gap": TypeFact("tensor", "int64", (), python_type="torch.Tensor"), "x": TENSOR, "t": INTEGERS, "y": TENSOR}
+    found = context_of(text, "gap > t.tolist()[0]", seen)
+    in_eager = {"gap": TypeFact(kind, python_type=kind)}
+    for new in rewritten("outline", replace(found, types_in=lambda function: in_eager)):
+        assert f"torch.as_tensor(gap{dtype})" in new
+        assert f"gap: {kind}" in new.partition("@torch.library")[0]
+        given = torch.arange(4.0), torch.tensor([-1, 5])
+        for value in drawn:
+            expected = load(text)(*given, value)
+            assert load(new)(*given, value).tolist() == expected.tolist()
+            traced = load(new, "_fn_y_traced")
+            seen_compiled = torch.tensor(value, dtype=torch.float64 if kind == "float" else None)
+            assert traced(seen_compiled, given[1], given[0] * 2).tolist() == pytest.approx((expected - 1).tolist())
+    same = rewritten("outline", replace(found, types_in=lambda function: seen))
+    assert all("as_tensor" not in new for new in same)

@@ -44,7 +44,9 @@ class Form:
     frozen: bool = False
     """Whether it is a module with parameters that require no gradient."""
     counted: bool = False
-    """A Python number, or a list of them, that comes out in a tensor."""
+    """A Python number, or a list of them, that crosses in a tensor."""
+    either: bool = False
+    """Whether it is such a number in eager, and while compiling a tensor already."""
 
     @property
     def classes(self) -> Iterator[str]:
@@ -96,6 +98,17 @@ def form_of(fact: TypeFact | None, way: Way) -> Form | None:
     return None
 
 
+def of_either(form: Form, fact: TypeFact | None, in_eager: TypeFact | None) -> Form:
+    """The form of what goes in, a number inside where it is one `in_eager` although the compiler has a tensor.
+
+    `gap = torch.where(ok, 0, gap + 1)` makes a tensor of a count, and `max(longest, gap)` gives either.
+    """
+    is_one_number = fact is not None and fact.kind == "tensor" and fact.shape == ()
+    if in_eager is None or in_eager.kind not in NUMBERS or not is_one_number:
+        return form
+    return Form(NUMBERS[in_eager.kind], TENSOR, counted=True, either=True)
+
+
 def _of_sequence(fact: TypeFact, item: TypeFact, way: Way) -> Form | None:
     written = "list[{}]" if fact.python_type == "list" else "tuple[{}, ...]"
     if item.kind == "tensor":
@@ -132,7 +145,8 @@ def leaves(write: Writer, form: Form, name: str, value: Part) -> Iterator[Leaf]:
     if form.schema:
         if form.counted:
             is_float = "float" in form.annotation  # Python's floats have twice the digits of torch's default
-            value = write.expr("torch.tensor({}, dtype=torch.float64)" if is_float else "torch.tensor({})", value)
+            made = "torch.as_tensor" if form.either else "torch.tensor"
+            value = write.expr("{}({}, dtype=torch.float64)" if is_float else "{}({})", made, value)
         yield Leaf(name, write.expression(value), form.schema, form.floating)
         return
     for number, part in enumerate(form.parts):
