@@ -19,7 +19,7 @@ import os
 import sys
 import tokenize
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -40,6 +40,8 @@ _names: dict[str, list[str]] = {}
 """Real path → the names of its modules that were there when `remember` looked."""
 _known: dict[str, None] = {}
 """The names of all of these modules, in the order of `sys.modules`."""
+_MANY = 20_000
+"""Objects that are too many to be walked over each time."""
 _MARKS = 8
 """So many known modules in a row say that none came before them later."""
 _cells: set[str] = set()
@@ -84,7 +86,11 @@ def _later_modules() -> list[str]:
 def note_functions() -> None:
     """Note the functions that exist now: forks that leave older objects alone find them all the same."""
     _remembered.clear()
-    for found in gc.get_objects():
+    _note(gc.get_objects())
+
+
+def _note(objects: Iterable[object]) -> None:
+    for found in objects:
         if type(found) is FunctionType:
             _remembered.setdefault(_real(found.__code__.co_filename), []).append(found)
 
@@ -473,11 +479,17 @@ class _Hollow(ast.NodeTransformer):
 def live_functions(filenames: set[str]) -> list[FunctionType]:
     """Functions whose code comes from one of the files (real paths).
 
-    `gc.get_objects` alone does not list what `remember` froze: whoever looks for functions asks here.
+    `gc.get_objects` alone does not list what `remember` froze: whoever looks for functions asks here. Where many
+    objects came since, these are left alone as well: a comparison looks often, and keeps what its runs gave.
     """
     found: dict[int, FunctionType] = {}
+    later: list[object] = gc.get_objects()
+    if _remembered and len(later) > _MANY:
+        _note(later)
+        later = []
+        gc.freeze()
     noted = itertools.chain.from_iterable(_remembered.get(name, ()) for name in filenames)
-    for candidate in itertools.chain(noted, gc.get_objects()):
+    for candidate in itertools.chain(noted, later):
         if type(candidate) is FunctionType and _real(candidate.__code__.co_filename) in filenames:
             found[id(candidate)] = candidate
     return list(found.values())

@@ -242,8 +242,9 @@ class _Watch:
         self._identities = self._all_tensors()
         self._tensors = {name: self._mark(tensor) for name, tensor in self._identities.items()}
         freezer = Freezer()
-        self._attributes = {name: _kept(freezer, value) for name, value in self._all_attributes()}
-        self._held = {name: value for name, value in self._all_attributes() if isinstance(value, torch.Tensor)}
+        attributes = dict(self._all_attributes())
+        self._attributes = {name: _kept(freezer, value) for name, value in attributes.items()}
+        self._held = {name: value for name, value in attributes.items() if isinstance(value, torch.Tensor)}
 
     @property
     def tensors(self) -> Mapping[str, torch.Tensor]:

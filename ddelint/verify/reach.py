@@ -12,8 +12,9 @@ import copy
 import functools
 import inspect
 import itertools
+import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -49,7 +50,7 @@ DEFAULTS = "__defaults__"
 """The key of the binding that holds all defaults of a function."""
 KEYWORD_DEFAULTS = "__kwdefaults__"
 """The same of those that are given by keyword only."""
-_CONSTANTS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, Constant)
+_CONSTANTS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, re.Pattern, Constant)
 
 
 @dataclass
@@ -62,13 +63,21 @@ class _Binding:
     get: Callable[[], Any]
     _memory: _Memory | None = None
 
-    def remembered(self) -> Frozen:
-        """What the place holds; the same object as the last time where nothing has changed since."""
+    def remembered(self, known: dict[int, _Memory]) -> Frozen:
+        """What the place holds; the same object as the last time where nothing has changed since.
+
+        `known`: what was looked at in the same moment, by identity: the parts of a model hold one configuration.
+        """
         value = _value(self)
+        if self._memory is not None and self._memory.is_forever(value):
+            return self._memory.frozen
         if is_moving(value) and type(value) is not itertools.count:
             return Constant(_ITERATOR, position(value))
-        if self._memory is None or not self._memory.holds(value):
+        if id(value) in known:
+            self._memory = known[id(value)]
+        elif self._memory is None or not self._memory.holds(value):
             self._memory = _Memory(value)
+        known[id(self._memory.value)] = self._memory
         return self._memory.frozen
 
 
@@ -77,13 +86,17 @@ class _Memory:
     and it is looked at around every call."""
 
     def __init__(self, value: Any) -> None:
-        self._value = value
+        self.value = value
         self.frozen = Freezer(modules=True).freeze(value)
         self._kept = list(_kept(value, set()))
 
+    def is_forever(self, value: Any) -> bool:
+        """Whether `value` is what was frozen, and nothing can change it."""
+        return value is self.value and not self._kept
+
     def holds(self, value: Any) -> bool:
         """Whether `value` is what was frozen, unchanged."""
-        is_same = value is self._value or (type(value) is str and value == self._value)
+        is_same = value is self.value or (type(value) is str and value == self.value)
         return is_same and all(kept.holds() for kept in self._kept)
 
 
@@ -114,7 +127,8 @@ def _kept(value: Any, known: set[int]) -> Iterator[_Kept]:
         yield _Kept(partial(_is_as_saved, value, saved), partial(_restore_tensor, value, saved))
     elif isinstance(value, (*_CONTAINERS, tuple)):
         held, parts = _held(value), _parts(value)
-        yield _Kept(partial(_holds_the_same, _held, value, held), partial(_restore_container, value, held))
+        if not isinstance(value, tuple):  # of which only the parts can change
+            yield _Kept(_holding_the_same(_held, value, held), partial(_restore_container, value, held))
         if is_of_users_class(value):
             yield _attributes_kept(value)
     elif holder is not None:
@@ -136,10 +150,8 @@ def _kept(value: Any, known: set[int]) -> Iterator[_Kept]:
 
 
 def _attributes_kept(value: Any) -> _Kept:
-    held = _attributes(value)
-    return _Kept(
-        partial(_holds_the_same, _attributes, value, held), partial(_restore_attributes, value, attributes_of(value))
-    )
+    holds = _holding_the_same(_attributes, value, _attributes(value))
+    return _Kept(holds, partial(_restore_attributes, value, attributes_of(value)))
 
 
 def _reads_the_same(holder: Holder, value: Any, saved: Any) -> bool:
@@ -151,8 +163,10 @@ def _attributes(value: Any) -> list[Any]:
     return [*itertools.chain(*attributes_of(value).items())]
 
 
-def _holds_the_same(contents: Callable[[Any], list[Any]], value: Any, held: list[Any]) -> bool:
-    return list(map(id, contents(value))) == list(map(id, held))
+def _holding_the_same(contents: Callable[[Any], list[Any]], value: Any, held: list[Any]) -> Callable[[], bool]:
+    """What says whether the contents are still what is `held`, which is kept to be put back: no identity is new."""
+    identities = list(map(id, held))
+    return lambda: list(map(id, contents(value))) == identities
 
 
 def _is_at(generator: Any, state: str) -> bool:
@@ -328,7 +342,7 @@ class Watch:
 
     def __init__(self, program: Any, module: torch.nn.Module | None) -> None:
         self._bindings = Reached(program, module).bindings
-        self._before = [binding.remembered() for binding in self._bindings]
+        self._before = _remembered(self._bindings)
 
     @property
     def names(self) -> frozenset[str]:
@@ -338,12 +352,17 @@ class Watch:
     def changes(self) -> dict[str, Frozen]:
         """Name of the place → what it holds now."""
         found = {}
-        for binding, before in zip(self._bindings, self._before):
-            after = binding.remembered()
+        for binding, before, after in zip(self._bindings, self._before, _remembered(self._bindings)):
             if after is not before and next(differences(before, after), None) is not None:
                 moved = isinstance(after, Constant) and after.kind == _ITERATOR
                 found[binding.name] = Constant(_ITERATOR, "moved on") if moved else after
         return found
+
+
+def _remembered(bindings: Sequence[_Binding]) -> list[Frozen]:
+    """What these places hold in this moment."""
+    known: dict[int, _Memory] = {}
+    return [binding.remembered(known) for binding in bindings]
 
 
 class Rewinding:
@@ -435,9 +454,9 @@ def _restore_container(value: Any, held: list[Any]) -> None:
 
 def _held(value: Any) -> list[Any]:
     """The elements of a container; of a dictionary each key and its value."""
-    if isinstance(value, dict):
-        return [*itertools.chain(*entries(value))]
-    return elements(value)
+    if type(value) is dict:  # by far the most of them
+        return [*itertools.chain.from_iterable(value.items())]
+    return [*itertools.chain(*entries(value))] if isinstance(value, dict) else elements(value)
 
 
 def _is_cached(value: Any) -> bool:

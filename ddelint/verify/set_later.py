@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import linecache
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -66,10 +68,16 @@ def _put_inside(module: torch.nn.Module, name: str, inner: str, tensor: torch.Te
 
 def _set_later(owner: type) -> frozenset[str]:
     """The names of attributes that some function of the file of a class sets, or changes in place."""
-    if owner.__module__.partition(".")[0] in ("builtins", "torch"):
+    return _set_in_module(owner.__module__)
+
+
+@lru_cache(maxsize=1024)
+def _set_in_module(name: str) -> frozenset[str]:
+    if name.partition(".")[0] in ("builtins", "torch") or name not in sys.modules:
         return frozenset()
     with suppress(OSError, TypeError, SyntaxError, ValueError):
-        return _set_in("".join(inspect.findsource(owner)[0]))
+        # not `inspect.findsource`: before Python 3.13 it parses the file for each class that it looks for
+        return _set_in("".join(linecache.getlines(inspect.getsourcefile(sys.modules[name]) or "")))
     return frozenset()
 
 

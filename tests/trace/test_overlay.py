@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import inspect
 import sys
@@ -318,3 +319,23 @@ def test_modules_that_came_later_are_noted(
     overlay.note_modules()
     assert list(overlay._known) == [*known, "user.model"]
     assert overlay._names[overlay._real(str(inspect.__file__))] == ["user.model"]
+
+
+def test_functions_are_found_before_and_after_what_is_there_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filename = str(tmp_path / "made.py")
+    made: dict[str, Any] = {}
+    exec(compile("def make():\n    def inner(): pass\n    return inner\n", filename, "exec"), made)
+    monkeypatch.setattr(overlay, "_MANY", 0)
+    overlay.note_functions()
+    try:
+        early = made["make"]()
+        found = overlay.live_functions({filename})
+        late = made["make"]()
+        again = overlay.live_functions({filename})
+    finally:
+        overlay.forget_functions()
+        gc.unfreeze()
+    assert {id(made["make"]), id(early)} == set(map(id, found))
+    assert {id(made["make"]), id(early), id(late)} == set(map(id, again))

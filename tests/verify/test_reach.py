@@ -362,3 +362,61 @@ def test_packages_of_another_environment_are_libraries(tmp_path: Path) -> None:
     found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
 
     assert found.stdout.split() == ["False", "True"]
+
+
+class Settings:
+    def __init__(self) -> None:
+        self.rates, self.name = [0.5], "plain"
+
+
+class Part(torch.nn.Module):
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self.settings = settings
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.settings.rates[0]
+
+
+class Parts(Part):
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.first, self.second = Part(settings), Part(Settings())
+
+
+def test_what_several_parts_hold_is_looked_at_once_and_seen_in_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = Settings()
+    model = Parts(shared)
+    frozen: list[object] = []
+    freeze = Freezer.freeze
+
+    def counted(self: Freezer, value: object, depth: int = 0) -> object:
+        frozen.append(value)
+        return freeze(self, value, depth)
+
+    monkeypatch.setattr(Freezer, "freeze", counted)
+    watch = Watch(model, model)
+    assert sum(value is shared for value in frozen) == 1
+    assert watch.changes() == {}
+    shared.rates.append(2.0)
+    assert set(watch.changes()) == {"self.settings", "self.first.settings"}
+    model.second.settings.name = "other"
+    assert set(watch.changes()) == {"self.settings", "self.first.settings", "self.second.settings"}
+
+
+def test_another_object_in_the_place_of_one_that_is_gone_is_a_change() -> None:
+    model = Part(Settings())
+    watch = Watch(model, model)
+    model.settings = Settings()
+    assert watch.changes() == {}, "it holds the same"
+    model.settings.rates = [0.25]
+    assert set(watch.changes()) == {"self.settings"}
+
+
+def test_a_tuple_is_as_changed_as_its_parts() -> None:
+    model = Part(Settings())
+    model.pair = (model.settings, [1, {"a": 2}])
+    watch = Watch(model, model)
+    assert watch.changes() == {}
+    model.pair[1][1]["a"] = 3
+    assert set(watch.changes()) == {"self.pair"}

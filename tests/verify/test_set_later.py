@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
+import pytest
 import torch
 
+from ddelint.verify import set_later
 from ddelint.verify.modes import other_modes
 from ddelint.verify.samples import Sample
 
@@ -55,3 +59,14 @@ def test_what_nobody_sets_gives_no_mode() -> None:
     model = torch.nn.ReLU()
     model.register_buffer("constant", torch.ones(2), persistent=False)
     assert not any("other weights" in mode(SAMPLE).label for mode in other_modes(model))
+
+
+def test_a_file_is_parsed_once_whatever_classes_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    for known in (set_later._set_in_module, set_later._set_in):
+        known.cache_clear()
+    parsed: list[str] = []
+    parse = ast.parse
+    monkeypatch.setattr(ast, "parse", lambda text, *args, **kwargs: parsed.append(text) or parse(text, *args, **kwargs))
+    models = [Model(Statistics()) for _ in range(3)]
+    assert [len(list(set_later.kept_to_be_set(model))) for model in models] == [4, 4, 4]
+    assert len(parsed) == 1
