@@ -10,9 +10,28 @@ from ddelint.nouns.diagnostics import TypeFact
 FLAG = TypeFact("tensor", "bool", ())
 TYPES = {"state": TENSOR, "sums": TENSOR, "x": TENSOR, "m": MASK, "done": FLAG}
 TYPES |= dict.fromkeys(
-    ("self.last", "self.twice", "old", "new", "each", "several[0]", "several[1]", "several[number]"), TENSOR
+    ("self.last", "self.twice", "each", "row", "old", "new", "each", "several[0]", "several[1]", "several[number]"),
+    TENSOR,
 )
 PROGRAMS = [
+    (
+        "x[number] > 1",
+        "    for number in range(3):\n        if x[number] > 1:\n            continue\n"
+        "        level = x[number] * 2\n        state[number] = level\n        sums[number + 1] += state.sum()\n"
+        "    return state + 0, sums + 0\n",
+    ),
+    (
+        "x[number] < 0",
+        "    number = 0\n    while number < 4:\n        number += 1\n        if number == 4:\n            break\n"
+        "        if x[number] < 0:\n            continue\n        state.add_(x[number])\n"
+        "        sums[number] = state[0]\n"
+        "        continue\n    return state + 0, sums + 0\n",
+    ),
+    (
+        "not each.any()",
+        "    for each, row in zip((m, m & done), (state, sums)):\n        if not each.any():\n            continue\n"
+        "        row[0] = x[0]\n        if x[1] > 0:\n            row.mul_(2)\n    return state + 0, sums + 0\n",
+    ),
     (
         "done",
         "    helper(done, state, sums, x)\n    return state + 0, sums + 0\n\n\n"
@@ -227,3 +246,21 @@ def test_several_places_at_once_are_no_names() -> None:
     )
     occurrence = text[: text.index("if done")].count("done")
     assert candidates("masked_state", context_of(text, "done", TYPES, "DDE105", occurrence=occurrence)) == []
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "            total = total + x[i]\n            state[i] = total\n",
+        "            last = x[i]\n            state[i] = last\n        state[0] = last\n",
+        "            state[i] = x[i]\n            if i > 1:\n                break\n",
+        "            rows.append(x[i])\n            state[i] = x[i]\n",
+        "            before = x[i] if i == 0 else before\n            state[i] = before\n",
+    ],
+)
+def test_a_turn_that_leaves_more_than_state_is_left_alone(rest: str) -> None:
+    text = text_of(
+        "    if True:\n        total, rows = x[0], []\n        for i in range(4):\n            if x[i] > 0:\n"
+        f"                continue\n{rest}    return state, total, rows\n"
+    )
+    assert candidates("masked_state", context_of(text, "x[i] > 0", TYPES, "DDE105")) == []

@@ -52,13 +52,14 @@ _DEEPEST = 3
 
 @rewriting("masked_state")
 def masked_state(context: Context) -> Iterator[Rewrite]:
-    """`if c: return`, `x[:n] = v`, `y.copy_(x)` → `x[:n] = torch.where(c, x[:n], v)`, …; so for what `if c:` holds."""
+    """`if c: return`, `x[:n] = v`, `y.copy_(x)` → `x[:n] = torch.where(c, x[:n], v)`, …; so for `if c: continue`, and
+    for what `if c:` holds."""
     statement, site = context.site.statement, context.site
     if site.role is not Role.IF_TEST or not isinstance(statement, ast.If) or statement.orelse:
         return
     if asks_compiling(statement) or not is_pure(statement.test) or context.write.is_elif(statement):
         return
-    skipped = _skipped(context, statement)
+    skipped, end = _skipped(context, statement)
     steps = statement.body if skipped is None else skipped
     known, asked = _apart(context, statement) if skipped is not None else ([], statement)
     for assumed in (context.diagnostic.code == "DDE105", context.diagnostic.code != "DDE105"):
@@ -66,7 +67,7 @@ def masked_state(context: Context) -> Iterator[Rewrite]:
             lines, let_go = _masked(context, asked, steps, assumed, holds=skipped is None)
             changes: Lines = context.write.beside(lines, [statement])
             if skipped is not None:
-                early = context.write.while_compiling([*lines, *context.write.lines("return")], known)
+                early = context.write.while_compiling([*lines, *context.write.lines(end)], known)
                 changes = [*early, statement]
             rewrite = restructured(_MESSAGE, {statement: changes}, _COST, decisions=(statement.test,))
             yield replace(rewrite, doubt=_KEPT.format(let_go[0])) if let_go else rewrite
@@ -83,15 +84,20 @@ def _apart(context: Context, statement: ast.If) -> tuple[Sequence[ast.expr], ast
     return [], statement
 
 
-def _skipped(context: Context, statement: ast.If) -> Sequence[ast.stmt] | None:
-    """What an `if c: return` leaves out, up to the end of the function; None where the statement is no such thing."""
-    function = context.site.function
-    if [ast.unparse(inner) for inner in statement.body] not in [[bare] for bare in _BARE]:
-        return None
-    if function is None or statement not in function.body:
-        return None
-    behind = function.body[function.body.index(statement) + 1 :]
-    return behind[:-1] if behind and ast.unparse(behind[-1]) in _BARE else behind
+def _skipped(context: Context, statement: ast.If) -> tuple[Sequence[ast.stmt] | None, str]:
+    """What an `if c: return` leaves out, up to the end of the function, or an `if c: continue`, of the loop's body; and
+    which of these it is. None where the statement is no such thing."""
+    function, loop = context.site.function, context.site.source.parents.get(statement)
+    ends: tuple[str, ...]
+    match [ast.unparse(inner) for inner in statement.body]:
+        case ["continue"] if isinstance(loop, (ast.For, ast.While)) and statement in loop.body:
+            end, ends, block = "continue", ("continue",), loop.body
+        case ["return" | "return None"] if function is not None and statement in function.body:
+            end, ends, block = "return", _BARE, function.body
+        case _:
+            return None, ""
+    behind = block[block.index(statement) + 1 :]
+    return behind[:-1] if behind and ast.unparse(behind[-1]) in ends else behind, end
 
 
 def _let_go(statement: ast.AST) -> list[str]:
@@ -125,7 +131,10 @@ def _masked(
     if not masking.changes:
         raise NotMergeable("no state is changed")
     outer = bound_before(context.site.function, branch) if context.site.function is not None else set()
-    if holds and masking.names & (live_behind(context.site.source, branch) | outer):
+    # names that end with the function do not live on; those of a loop's body may, in its next turn and behind it
+    last = branch if holds else steps[-1]
+    ends = not holds and context.site.function is not None and last in context.site.function.body
+    if not ends and masking.names & (live_behind(context.site.source, last) | outer):
         raise NotMergeable("a name that lives on")
     return [*write.assigned(name, given), *lines], masking.let_go
 
