@@ -59,6 +59,7 @@ def public_functions(
             found |= {
                 f"{owner}.{name}" for name, text in _public(cls) if reader.is_of_tensors(text, owner, static=True)
             }
+            found |= {f"{owner}.{name}" for name in _of_accumulator(path, owner, cls, reader, project)}
         if cls.bases and _inherits(path, owner, "stepping_bases", project):
             steps = operators().regions["stepping"] & cls.methods.keys()
             found |= {f"{owner}.{name}" for name in steps if not reader.is_eager(cls.methods[name], owner)}
@@ -104,6 +105,18 @@ def _of_metric(owner: str, cls: ClassOutline, reader: _Reader) -> Collection[str
     if not all(reader.is_of_tensors(cls.methods[name], owner, gives=False) for name in inputs):
         return ()
     return [*inputs, *(name for name in answers if not reader.is_eager(cls.methods[name], owner))]
+
+
+def _of_accumulator(path: str, owner: str, cls: ClassOutline, reader: _Reader, project: Imports) -> Iterator[str]:
+    """The methods that take and give tensors of a class that keeps them until it is reset, and that its package shows.
+
+    An environment is reset, too, and makes steps.
+    """
+    known, methods = operators().regions, cls.methods.keys()
+    resets, steps = known["accumulator_resets"] & methods, known["environment_methods"] & methods
+    if resets and not steps and project.is_exported(path, owner):
+        public = ((name, text) for name, text in _public(cls) if reader.says_tensors(text))
+        yield from (name for name, text in public if reader.is_of_tensors(text, owner))
 
 
 def in_package(path: str) -> bool:
@@ -194,6 +207,15 @@ class _Reader:
             if records and named
             else bool(words & _containers()) and not named
         )
+
+    def says_tensors(self, text: str) -> bool:
+        """Whether a function's annotations say that it takes a tensor, and gives tensors."""
+        header = _header(text)
+        node = None if header is None else _parsed(header)
+        if node is None or node.returns is None or not self._say_tensor(_words_of(node.returns)):
+            return False
+        given = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        return any(p.annotation is not None and self._say_tensor(_words_of(p.annotation)) for p in given)
 
     def only_eager_use(self, name: str) -> bool:
         """Whether all that a file does with a function is to call it in others that no compiler follows.

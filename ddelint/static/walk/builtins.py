@@ -180,6 +180,8 @@ def compares(walker: Walker, call: Call) -> Value:
     value = bare(call.first)
     if isinstance(value, Series):
         each = bare(each_of(value))
+        while isinstance(each, Series) and each.items:  # pairs are compared by what stands first in them, first
+            each = bare(each.items[0])
         if isinstance(each, (Tensor, Unbacked)) and "key" not in call.keywords:
             subject, rule = call.argument_node(), ""
             if not call.node.args and isinstance(call.node.func, ast.Attribute):  # `values.sort()`
