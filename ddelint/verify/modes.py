@@ -102,7 +102,7 @@ def other_modes(program: Any) -> Iterator[Callable[[Sample], Sample]]:
                 yield partial(_after, _with_other_weights, change)
         else:
             yield from read_by_training
-    yield _in_double
+    yield in_double_precision
     yield partial(_in_half, torch.float16, _HALF)
     yield _in_bfloat16
     yield _large_in_half
@@ -122,7 +122,7 @@ def in_other_dtypes(sample: Sample, parameters: Sequence[str]) -> Iterator[Calla
     arm that multiplies matrices or casts may have one where the arm beside it keeps another."""
     yield _under_autocast
     yield _in_bfloat16
-    yield _in_double
+    yield in_double_precision
     yield from (change for change in other_kinds(sample, parameters) if change(sample).mode == OF_ANOTHER_DTYPE)
 
 
@@ -269,7 +269,9 @@ def _saved(program: torch.nn.Module) -> frozenset[str]:
         return frozenset()
 
 
-def _in_double(sample: Sample) -> Sample:
+def in_double_precision(sample: Sample) -> Sample:
+    """The same input and weights in double precision."""
+
     def widened(leaf: Any) -> Any:
         is_single = isinstance(leaf, torch.Tensor) and leaf.dtype is torch.float32 and is_ordinary(leaf)
         return in_double(leaf) if is_single else leaf

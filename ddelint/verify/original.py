@@ -30,6 +30,7 @@ from ddelint.verify.modes import (
     OTHER_SIZES,
     called_twice,
     changes_of,
+    in_double_precision,
     near,
     other_modes,
     parts_in_other_mode,
@@ -71,6 +72,8 @@ _NEAR = 12
 """Inputs near one that took a side which few did, at most."""
 _SELDOM = 4
 """So many different inputs that take a side are few."""
+_FURTHER = 4
+"""Input sets for each side of a decision that are run in double precision."""
 _MEETINGS = 12
 """Inputs for each side that is skipped on which is looked at what the block leaves."""
 
@@ -342,7 +345,9 @@ class Runs:
         given: list[Change]
         given = [*instead_of_nothing(program, chosen[0].sample, self._recorder.texts)]
         few = [(flag, chosen[:2]) for flag in (*pruned(program), *flags, *given)]
-        for mode, at in [*rows, *((mode, chosen) for mode in modes), *few]:
+        doubled = [*chosen, *self._further(chosen)]  # 0.5 of single precision is 0.5, and 0.7 another number
+        wide = ((mode, doubled if mode is in_double_precision else chosen) for mode in modes)
+        for mode, at in [*rows, *wide, *few]:
             known = len(self.references)
             made: list[tuple[Reference, Reference]] = []
             for number, reference in enumerate(at):
@@ -489,15 +494,21 @@ class Runs:
         """The change, with gradients where the program has any."""
         return change if self._has_gradients else lambda sample: replace(change(sample), differentiable=False)
 
-    def _one_for_each_way(self) -> list[Reference]:
-        """An input set for each set of sides that a decision took."""
-        found: dict[tuple[str, frozenset[bool]], Reference] = {}
+    def _further(self, known: Sequence[Reference]) -> list[Reference]:
+        """More input sets for each set of sides that a decision took."""
+        several = [r for r in self._one_for_each_way(_FURTHER) if all(r is not one for one in known)]
+        return several[: _FURTHER * len(known)]
+
+    def _one_for_each_way(self, most: int = 1) -> list[Reference]:
+        """An input set for each set of sides that a decision took, or up to `most`."""
+        found: dict[tuple[str, frozenset[bool], int], Reference] = {}
         for reference in self.references:
             usable = reference.first.returned and not reference.twin and is_finite(reference.first.arguments)
             for decision in self._decisions if usable and reference.sample.differentiable else ():
                 sides = frozenset(reference.sides.get(decision.key, ()))
-                if sides:
-                    found.setdefault((decision.key, sides), reference)
+                number = next((n for n in range(most) if (decision.key, sides, n) not in found), most)
+                if sides and number < most:
+                    found[decision.key, sides, number] = reference
         return list({reference.sample.label: reference for reference in found.values()}.values())
 
     def _nearest_for_each_way(self) -> list[Reference]:
