@@ -20,11 +20,13 @@ LAYERS = TypeFact("module", python_type="torch.nn.modules.container.ModuleList",
 HEAD = "import torch\n\n\ndef fn(x, t, m, n, table):\n"
 
 
-def changed(move: str, lines: str, asking: str, types: dict[str, TypeFact], code: str = "DDE101") -> list[str]:
-    """The body of `fn` after each candidate."""
-    body = "".join(f"    {line}\n" for line in lines.split("\n"))
-    texts = rewritten(move, context_of(HEAD + body, asking, types, code))
-    return ["\n".join(line.removeprefix("    ") for line in text.removeprefix(HEAD).splitlines()) for text in texts]
+def changed(
+    move: str, lines: str, asking: str, types: dict[str, TypeFact], code: str = "DDE101", others: str = ""
+) -> list[str]:
+    """The body of `fn` after each candidate; `others` stand before it."""
+    body, head = "".join(f"    {line}\n" for line in lines.split("\n")), others + HEAD
+    texts = rewritten(move, context_of(head + body, asking, types, code))
+    return ["\n".join(line.removeprefix("    ") for line in text.removeprefix(head).splitlines()) for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -277,6 +279,28 @@ def test_logic_becomes_symbolic(line: str, asking: str, types: dict[str, TypeFac
 def test_a_bool_that_a_helper_returns_stays_one(line: str, expected: str) -> None:
     types = {"t": FLAG, "m": MASK, "n": COUNT}
     assert changed("symbolic_logic", line, line.removeprefix("return "), types)[0] == expected
+
+
+SETTINGS = {"n": COUNT, "self.training": TypeFact("bool"), "self.sharp": TypeFact("bool")}
+MADE = "class Model:\n    def __init__(self, sharp):\n        self.sharp: bool = sharp\n"
+FOUND = "class Model:\n    def find(self, n):\n        self.sharp = n > 2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "others", "expected"),
+    [
+        ("n > 1 and not self.training", "", ["sym_and(n > 1, not self.training)"]),
+        ("self.sharp or n > 1", MADE, ["sym_or(self.sharp, n > 1)"]),
+        ("n if not self.training else 1", "", []),
+        ("n if not self.sharp else 1", MADE, []),
+        ("n if self.training and self.sharp else 1", MADE, []),
+        ("n if not self.sharp else 1", FOUND, ["n if torch.sym_not(self.sharp) else 1"]),
+    ],
+)
+def test_what_python_knows_is_not_asked_symbolically(text: str, others: str, expected: list[str]) -> None:
+    """torch.compile takes no `torch.sym_not(True)`: "torch.* op returned non-Tensor"."""
+    wanted = [f"y = {line}" for line in expected]
+    assert changed("symbolic_logic", f"y = {text}", text, SETTINGS, others=others) == wanted
 
 
 @pytest.mark.parametrize("line", ["y = n or 1", "y = n is None and x is None", "y = all(table)", "y = n in table"])

@@ -17,6 +17,7 @@ from ddelint.rewrite.reading.dtypes import (
     registered_buffer,
 )
 from ddelint.rewrite.reading.knowledge import knowledge
+from ddelint.rewrite.reading.named import put_under
 from ddelint.rewrite.reading.names import bindings, called, places_of_stores
 
 
@@ -39,6 +40,7 @@ _OF_FACTS = {
     **{kind: Kind.BOOL if number == "bool" else Kind.NUMBER for kind, number in NUMBERS.items()},
 }
 _TENSOR_ATTRIBUTES = frozenset(("T", "mT", "H", "data", "grad", "real", "imag"))
+_STATIC_ATTRIBUTES = frozenset(("shape", "dtype", "device", "training", "is_cuda"))
 _DIMENSIONS = frozenset(("axis", "dim", "keepdim"))
 _RANGE = frozenset(("start", "end", "step"))
 _WIDE = frozenset(("float32", "float64"))
@@ -103,6 +105,8 @@ class Kinds:
         return Kind.UNKNOWN if Kind.UNKNOWN in sides else Kind.BOOL
 
     def _named(self, node: ast.Name | ast.Attribute, depth: int) -> Kind:
+        if isinstance(node, ast.Attribute) and (node.attr in _STATIC_ATTRIBUTES or self._is_setting(node)):
+            return Kind.STATIC
         fact = self.fact(node)
         if fact is not None:
             return _OF_FACTS.get(fact.kind, Kind.STATIC)
@@ -111,11 +115,21 @@ class Kinds:
                 return Kind.TENSOR
             if node.attr in {"ndim", "itemsize", "nbytes"}:
                 return Kind.NUMBER
-            if node.attr in {"shape", "dtype", "device", "training", "is_cuda"}:
-                return Kind.STATIC
             return Kind.UNKNOWN
         defined = definition(self.context, node.id)
         return self.of(defined, depth + 1) if defined is not None else Kind.UNKNOWN
+
+    def _is_setting(self, node: ast.Attribute) -> bool:
+        """Whether a run saw a bool there that the file gives a value only while objects are made."""
+        fact = self.fact(node)
+        if fact is None or fact.kind != "bool":
+            return False
+        source = self.context.site.source
+        made = [
+            any(isinstance(above, ast.FunctionDef) and above.name == "__init__" for above in source.ancestors(value))
+            for value in put_under(source, node.attr)
+        ]
+        return bool(made) and all(made)
 
     def _subscript(self, node: ast.Subscript, depth: int) -> Kind:
         match node.value:

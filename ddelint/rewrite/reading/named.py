@@ -67,8 +67,9 @@ def put_under(source: SourceFile, attribute: str) -> Sequence[ast.expr]:
 def _attributes(source: SourceFile) -> Mapping[str, Sequence[ast.expr]]:
     found: dict[str, list[ast.expr]] = {}
     for node in descend(source.tree):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
+            for target in targets:
                 if isinstance(target, ast.Attribute):
                     found.setdefault(target.attr, []).append(node.value)
     return MappingProxyType(found)
