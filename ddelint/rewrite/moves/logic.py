@@ -100,22 +100,11 @@ def _is_flag(kinds: Kinds, node: ast.expr) -> bool:
     return is_tensor(kinds, node) and kinds.dtype(node) == "bool" and shape in (None, (), ("1",))
 
 
-def _is_setting(kinds: Kinds, node: ast.expr) -> bool:
-    """Whether it is a bool of Python's whatever goes in, or the opposite of one: `not self.training`."""
-    match node:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _is_setting(kinds, operand)
-        case ast.Attribute():
-            fact = kinds.fact(node)
-            return kinds.of(node) is Kind.STATIC and fact is not None and fact.kind == "bool"
-    return False
-
-
 def _all_bool(kinds: Kinds, node: ast.expr) -> bool:
     """Whether every operand is a bool, a tensor of one, or a symbol for one: `n or 1` gives a number and stays."""
     match node:
         case ast.BoolOp(values=values):
-            asking = [value for value in values if not _is_setting(kinds, value)]
+            asking = [value for value in values if not kinds.is_setting(value)]
             return bool(asking) and all(_all_bool(kinds, value) or _is_flag(kinds, value) for value in asking)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return _all_bool(kinds, operand) or _is_flag(kinds, operand)

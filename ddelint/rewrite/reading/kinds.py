@@ -104,8 +104,18 @@ class Kinds:
             return Kind.STATIC
         return Kind.UNKNOWN if Kind.UNKNOWN in sides else Kind.BOOL
 
+    def is_setting(self, node: ast.expr) -> bool:
+        """Whether it is a bool of Python's whatever goes in, or the opposite of one: `not self.training`."""
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.is_setting(operand)
+            case ast.Attribute():
+                fact = self.fact(node)
+                return fact is not None and fact.kind == "bool" and self.of(node) is Kind.STATIC
+        return False
+
     def _named(self, node: ast.Name | ast.Attribute, depth: int) -> Kind:
-        if isinstance(node, ast.Attribute) and (node.attr in _STATIC_ATTRIBUTES or self._is_setting(node)):
+        if isinstance(node, ast.Attribute) and (node.attr in _STATIC_ATTRIBUTES or self._is_made(node)):
             return Kind.STATIC
         fact = self.fact(node)
         if fact is not None:
@@ -119,7 +129,7 @@ class Kinds:
         defined = definition(self.context, node.id)
         return self.of(defined, depth + 1) if defined is not None else Kind.UNKNOWN
 
-    def _is_setting(self, node: ast.Attribute) -> bool:
+    def _is_made(self, node: ast.Attribute) -> bool:
         """Whether a run saw a bool there that the file gives a value only while objects are made."""
         fact = self.fact(node)
         if fact is None or fact.kind != "bool":
