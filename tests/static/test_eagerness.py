@@ -391,3 +391,94 @@ from metrics import Metric
         return torch.tensor(self.hits)
 """
     assert rows(tmp_path, {"a.py": text}) == [("a.py", 7)] * found
+
+
+CHOOSING = """import scipy.linalg
+from torch import Tensor
+
+def entry(x: Tensor{parameter}) -> Tensor:
+    if (x > 0).any():
+        x = x + 1
+    {call}
+
+def helper(x, exact=False):
+    {helper}
+    return y
+
+def solve(x):
+    return scipy.linalg.sqrtm(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("helper", "found"),
+    [
+        ("y = solve(x)", 0),
+        ("y = scipy.linalg.sqrtm(\n        x if exact else x + 1\n    )", 0),
+        ("y = scipy.optimize.fmin(\n        lambda p: p or 1,\n        x\n    )", 0),
+        ("return (\n        solve(x),\n        x\n    )", 0),
+        ("if not exact: return x\n    y = solve(x)", 1),
+        ("if not exact: return x\n    y = abs(solve(x))", 1),
+        ("if not exact:\n        return abs(x)\n    return abs(scipy.linalg.sqrtm(x))", 1),
+        ("if not exact:return x\n    y = scipy.linalg.sqrtm(x)", 1),
+        ("if not exact: y = x\n    else: y = solve(x)", 1),
+        ("try: y = x / 2\n    except RuntimeError: y = solve(x)", 1),
+        ("while exact: y = solve(x)", 1),
+        ("y = (\n        solve(x)\n        if exact\n        else x\n    )", 1),
+        ("y = (\n        x\n        if not exact\n        else scipy.linalg.sqrtm(x)\n    )", 1),
+        ("y = abs(\n        exact\n        and solve(x)\n    )", 1),
+        ("y = [\n        solve(row)\n        for row in x\n        if exact\n    ]", 1),
+        ("y = map(lambda row:\n        solve(row), x)", 1),
+    ],
+)
+def test_what_is_called_at_times(tmp_path: Path, helper: str, found: int) -> None:
+    text = CHOOSING.format(parameter="", call="return helper(x)", helper=helper)
+    assert [row for _, row in rows(tmp_path, {"ops.py": text})] == [5] * found
+
+
+@pytest.mark.parametrize(
+    ("parameter", "call", "found"),
+    [
+        ("", "return solve(x)", 0),
+        (", rate: float = 1", "solve(x)\n    return x", 0),
+        (", solve", "return solve(x)", 1),
+        (", *, solve: object = abs", "return solve(x)", 1),
+        (",\n    solve=abs,\n", "return solve(x)", 1),
+        ("", "solve = abs\n    return solve(x)", 1),
+        ("", "rate, solve = 1, abs\n    return solve(x)", 1),
+        ("", "solve: object = abs\n    return solve(x)", 1),
+        ("", "def solve(y):\n        return y + 1\n    return solve(x)", 1),
+        ("", "for solve in (abs, abs):\n        x = solve(x)\n    return x", 1),
+        ("", "with x as solve:\n        x = solve(x)\n    return x", 1),
+    ],
+)
+def test_a_name_of_the_functions_own(tmp_path: Path, parameter: str, call: str, found: int) -> None:
+    text = CHOOSING.format(parameter=parameter, call=call, helper="y = x")
+    assert len(rows(tmp_path, {"ops.py": text})) == found
+
+
+@pytest.mark.parametrize(
+    ("entry", "found"),
+    [
+        ("return self.learn(x)", 0),
+        ("if not self.training: return x\n        return self.learn(x)", 1),
+        ("if not self.training: y = x\n        else: y = self.learn(x)\n        return y", 1),
+        ("return (\n            self.learn(x)\n            if self.training\n            else x\n        )", 1),
+    ],
+)
+def test_a_module_that_trains_at_times(tmp_path: Path, entry: str, found: int) -> None:
+    text = f"""
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            x = x + 1
+        {entry}
+
+    def learn(self, x):
+        loss = x.sum()
+        loss.backward()
+        return x
+"""
+    assert len(rows(tmp_path, {"model.py": text})) == found

@@ -48,3 +48,16 @@ def test_what_torch_has(tmp_path: Path, head: str, test: str) -> None:
 )
 def test_what_it_may_lack(tmp_path: Path, head: str, test: str) -> None:
     assert rows(tmp_path, {"poly.py": TEXT.format(head=head, test=test)}) == [("poly.py", 9)]
+
+
+@pytest.mark.parametrize(
+    ("head", "test"),
+    [
+        ("import torch.nn.functional as F", "hasattr(F, self.name)"),
+        ("from torch import nn", "hasattr(nn, str(n))"),
+        ("from torch import nn; NAME = input()", "hasattr(nn, NAME)"),
+        ("import torch.nn.functional as F", "hasattr(F, f'{self.name}_')"),
+    ],
+)
+def test_a_name_that_somebody_gives(tmp_path: Path, head: str, test: str) -> None:
+    assert rows(tmp_path, {"poly.py": TEXT.format(head=head, test=test)}) == [("poly.py", 9)]

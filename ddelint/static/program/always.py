@@ -84,7 +84,7 @@ class Always:
         for match in _CALL.finditer(text, text.find(":") + 1):
             name = match[1]
             if name not in targets:
-                targets[name] = self._target(name, around, owner)
+                targets[name] = None if _is_bound(name.partition(".")[0], text) else self._target(name, around, owner)
             target = targets[name]
             if target is not None and eagerness.is_always_run(text, match.end(), each=each):
                 targets[name] = None  # once is enough
@@ -152,6 +152,20 @@ def alone(path: str, text: str) -> Imports:
     project = Imports((path,))
     project.hand(path, text.encode())
     return project
+
+
+def _is_bound(name: str, text: str) -> bool:
+    """Whether a name is one of a function's own: a parameter, or bound in its body."""
+    opened = text.find("(")
+    if name in _OBJECTS or not name.isidentifier() or opened < 0 or len(re.findall(rf"\b{name}\b", text)) == 1:
+        return False
+    line = r"^[ \t]*+(?:\w++[ \t]*+,[ \t]*+){0,9}"
+    bound = rf"{line}{name}[ \t]*+(?:(?:,[\w \t,]*+|:[^=\n(]*+)?=(?!=)|:[ \t]*+\w)"
+    others = rf"\bfor [^\n]{{0,200}}?\b{name}\b[^\n(]*? in\b|\bas {name}\b|\bdef {name}\(|(?<![\w.]){name} := "
+    if re.compile(f"{bound}|{others}", re.MULTILINE).search(text, opened) is not None:
+        return True
+    header = text[opened : eagerness.closed(text, opened + 1) + 1]
+    return re.search(rf"[(,*\s]{name}\s*+[,:=)]", header) is not None
 
 
 def _is_eager(text: str, outline: Outline) -> bool:

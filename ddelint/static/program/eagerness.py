@@ -11,8 +11,11 @@ from ddelint.static.program import scan
 _CONDITION = re.compile(r"\s*+(?:(?:if|elif|else|except|case)\b|while\b(?! +(?:True|1)\b|[^\n]*?(?:[<>]|!=)))")
 """What may pass over the block behind it: not a loop that counts, `while step < steps`."""
 _DEFINED = re.compile(r"\s*+(?:async\s++)?(?:def|class)\b")
-_WITHIN_LINE = re.compile(r"\b(?:if|and|or|lambda)\b")
-_RETURN = re.compile(r"\n[ \t]++return\b")
+_WITHIN_LINE = re.compile(r"\b(?:if|else|and|or|lambda)\b")
+_BRACKET = re.compile(r"[()\[\]{}]")
+_BRACKET_OR_END = re.compile(r"[()\[\]{}\n]")
+_RETURN = re.compile(r"(?:\n[ \t]++|:[ \t]*+)return\b")
+"""The second is that of `if x is None: return`."""
 _WORD_OF_NAME = re.compile(r"[a-z0-9]++")
 
 Patterns = tuple[tuple[str, re.Pattern[str]], ...]
@@ -58,6 +61,8 @@ def is_always_run(text: str, place: int, *, each: bool = False) -> bool:
     lines = before.splitlines()
     if _WITHIN_LINE.search(lines[-1]) or " if " in text[place:].partition("\n")[0]:
         return False
+    if (":" in lines[-1] and _CONDITION.match(lines[-1])) or _is_chosen(text, place):
+        return False
     inner = _indentation(lines[-1])
     outermost = _indentation(next((line for line in lines if _DEFINED.match(line)), ""))
     for line in reversed(lines[:-1]):
@@ -69,9 +74,43 @@ def is_always_run(text: str, place: int, *, each: bool = False) -> bool:
     return True
 
 
+def _is_chosen(text: str, place: int) -> bool:
+    """Whether the brackets around a place, or around the call that it begins, ask whether that is computed.
+
+    `(solve(x)`, and in the next line `if exact else x)`.
+    """
+    call = text.startswith("(", place - 1)
+    depth, start = 0, -1
+    for bracket in reversed(list(_BRACKET.finditer(text, 0, place - call))):
+        depth += 1 if bracket[0] in "([{" else -1
+        if depth > 0:
+            depth, start = 0, bracket.end()
+    if start < 0:
+        return False
+    behind = closed(text, place) if call else place
+    return any(_WITHIN_LINE.search(part) for part in (text[start:place], text[behind : closed(text, start)]))
+
+
+def closed(text: str, start: int) -> int:
+    """Where the bracket is closed behind which a text begins."""
+    depth = 1
+    for bracket in _BRACKET.finditer(text, start):
+        depth += 1 if bracket[0] in "([{" else -1
+        if not depth:
+            return bracket.start()
+    return len(text)
+
+
 def _goes_on(text: str) -> bool:
     """Whether a text ends within the statement that it begins with."""
-    return "\n" not in text or sum(map(text.count, "([{")) > sum(map(text.count, ")]}"))
+    depth = 0
+    for mark in _BRACKET_OR_END.finditer(text):
+        if mark[0] == "\n":
+            if depth <= 0:
+                return False
+        else:
+            depth += 1 if mark[0] in "([{" else -1
+    return True
 
 
 def _always(patterns: Patterns, text: str, each: bool = False) -> bool:

@@ -29,7 +29,6 @@ LONGEST_HEADER = 4_000
 _MISSING = frozenset({"None", "Optional", "typing"})
 """Words in annotations that say nothing of what a container holds."""
 _WORD = re.compile(r"\w++")
-_CALLED = re.compile(r"(?<![\w.])(\w++)\(")
 _HANDED_ON = re.compile(r"(?<![\w.])(\w++)\(((?:\s*+\w++\s*+,){0,8}(?:\s*+\w++(?=\s*+\)))?)")
 """A call, and those of its first arguments that are names."""
 _GIVES = re.compile(r"\n[ \t]++return (?!None\b|self\b|True\b|False\b|[\"'])")

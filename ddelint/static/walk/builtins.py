@@ -278,8 +278,11 @@ def _map(walker: Walker, call: Call) -> Value:
 
 def _attribute_test(walker: Walker, call: Call) -> Value:
     """`hasattr(torch.special, "erfcx")`: what a program asks for is there by now."""
-    if len(call.node.args) == 2 and walker.index.dotted(call.node.args[0]) in operators().regions["growing_modules"]:
-        return Constant(True)
+    match call.node.args:
+        case [module, ast.Constant(value=str())] if (
+            walker.index.dotted(module) in operators().regions["growing_modules"]
+        ):
+            return Constant(True)
     return KNOWN
 
 
