@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from control_flow import COUNT, INTEGERS, MASK, SCALAR, TENSOR, candidates, context_of, rewritten
 
@@ -215,6 +217,42 @@ def test_a_tensor_is_read_where_it_is_made() -> None:
 )
 def test_tensors_in_their_place_are_left_alone(line: str, types: dict[str, TypeFact]) -> None:
     assert changed("explicit_item", line, line.removeprefix("y = "), types) == []
+
+
+@pytest.mark.parametrize(
+    ("move", "line", "asking", "expected"),
+    [
+        ("explicit_item", "y = alarms[grade] * 1", "alarms[grade]", ["y = alarms[torch.as_tensor(grade).item()] * 1"]),
+        (
+            "explicit_item",
+            "y = x.new_zeros(grade, grade)",
+            "x.new_zeros",
+            ["grade_value = torch.as_tensor(grade).item()\n    y = x.new_zeros(grade_value, grade_value)"],
+        ),
+        ("explicit_item", "y = x[: grade + 1]", "x[: grade + 1]", ["y = x[: torch.as_tensor(grade).item() + 1]"]),
+        ("item_instead_of_cast", "y = x[: int(grade)]", "int(grade)", ["y = x[: torch.as_tensor(grade).item()]"]),
+    ],
+)
+def test_what_is_an_int_in_eager_and_a_tensor_while_compiling_is_read_as_either(
+    move: str, line: str, asking: str, expected: list[str]
+) -> None:
+    import torch
+
+    before = "    grade = 1 if m.sum() > 1 else 2\n"
+    seen = {"x": TENSOR, "alarms": TENSOR, "m": MASK, "grade": INDEX}
+    text = body(line, before).replace("def fn(", "def fn(alarms, ")
+    found = context_of(text, asking, seen)
+    plain, *_ = rewritten(move, found)
+    assert "as_tensor" not in plain
+    texts = rewritten(move, replace(found, types_in=lambda function: {"grade": TypeFact("int")}))
+    assert texts[: len(expected)] == [text.replace(line, new) for new in expected]
+    for drawn in (1, torch.tensor(2)):
+        spelled = {"alarms": torch.arange(4.0), "x": torch.arange(4.0), "grade": drawn, "torch": torch}
+        results = []
+        for lines in (line, expected[0].replace("\n    ", "\n")):
+            exec(lines, found_in := dict(spelled))
+            results.append(found_in["y"])
+        assert torch.equal(*results)
 
 
 def test_claims_say_what_is_certain() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import below
-from ddelint.rewrite.reading.around import around, headers, is_tensor, statement_of
+from ddelint.rewrite.reading.around import AS_EITHER, around, headers, is_int_in_eager, is_tensor, statement_of
 from ddelint.rewrite.reading.kinds import Kind, Kinds, definition, is_whole
 from ddelint.rewrite.reading.names import bindings, fresh_name, is_pure, names_read
 from ddelint.rewrite.reading.number_uses import number_uses, uses_as_number
 from ddelint.rewrite.reading.regions import bound_inside
-from ddelint.rewrite.writing.rewrites import Rewrite, rewriting
+from ddelint.rewrite.writing.rewrites import Expr, Rewrite, rewriting
 
 _READ_BY_ITSELF = "DDE803"
 """The rule of symbols that no output carries: an operator was given a tensor, and took the number in it."""
@@ -87,10 +87,15 @@ def _message(text: str) -> str:
     return f"`{text}` is a tensor where a number is expected; one explicit `.item()` gives the compiler one symbol"
 
 
+def _read(context: Context, node: ast.expr) -> Expr:
+    """The number in a tensor; of what is a number already in eager, where the compiler has a tensor, that number."""
+    return context.write.expr(AS_EITHER if is_int_in_eager(context, node) else "{}.item()", node)
+
+
 def _in_place(context: Context, places: list[ast.expr]) -> Iterator[Rewrite]:
-    segment, write = context.site.source.segment, context.write
+    segment = context.site.source.segment
     outer = [node for node in places if not any(node is not other and node in ast.walk(other) for other in places)]
-    changes: dict[ast.AST, Any] = {node: write.expr("{}.item()", node) for node in outer}
+    changes: dict[ast.AST, Any] = {node: _read(context, node) for node in outer}
     yield Rewrite(_message(segment(outer[0])), changes)
     if len(outer) > 1:
         for node in outer:
@@ -106,7 +111,7 @@ def _once_before(context: Context, places: list[ast.expr]) -> Iterator[Rewrite]:
             continue
         base = same[0].id if isinstance(same[0], ast.Name) else "count"
         name = fresh_name(source, f"{base}_value")
-        lines = write.lines("{name} = {tensor}.item()", name=name, tensor=same[0])
+        lines = write.assigned(name, _read(context, same[0]))
         changes = below(context, lines, {node: write.expression(name) for node in same})
         yield Rewrite(_message(source.segment(same[0])), changes)
 
@@ -116,7 +121,7 @@ def _at_definition(context: Context, kinds: Kinds, places: list[ast.expr], *, on
     write = context.write
     for name in dict.fromkeys(node.id for node in places if isinstance(node, ast.Name)):
         value, uses = definition(context, name), number_uses(kinds, name)
-        if value is None or not is_tensor(kinds, value):
+        if value is None or not is_tensor(kinds, value) or is_int_in_eager(context, ast.Name(name)):
             continue
         changes: dict[ast.AST, Any] = {value: write.expr("{}.item()", value)}
         if only_numbers:

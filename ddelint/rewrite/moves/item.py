@@ -9,7 +9,16 @@ from typing import Any
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.truths import MEMBER
-from ddelint.rewrite.reading.around import is_tensor, listed_tensor, looped_over, number_kind, number_of, origins
+from ddelint.rewrite.reading.around import (
+    AS_EITHER,
+    is_int_in_eager,
+    is_tensor,
+    listed_tensor,
+    looped_over,
+    number_kind,
+    number_of,
+    origins,
+)
 from ddelint.rewrite.reading.hashing import wants_value
 from ddelint.rewrite.reading.kinds import Kind, Kinds, definition, is_whole
 from ddelint.rewrite.reading.names import is_pure
@@ -92,6 +101,8 @@ def _forms(context: Context, kinds: Kinds, argument: ast.expr, name: str) -> Ite
         yield from _truth(kinds, argument)
     elif name == "round":
         yield from _rounded(context, kinds, argument)
+    elif name == "int" and is_tensor(kinds, argument) and is_int_in_eager(context, argument):
+        yield AS_EITHER, argument
     elif is_tensor(kinds, argument):
         yield from _of_tensor(kinds, argument, name)
     elif kinds.of(argument) is Kind.NUMBER or number_kind(kinds, argument) or _is_item(argument):

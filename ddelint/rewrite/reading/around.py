@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from ddelint.knowledge.operators import operators
 from ddelint.rewrite.candidate import Context
+from ddelint.rewrite.reading.bindings import type_in_eager
 from ddelint.rewrite.reading.kinds import NUMBERS, Kind, Kinds, definition, is_torch, is_whole, tensor_argument
 from ddelint.rewrite.reading.names import blocks, called
 from ddelint.sources.source import SourceFile
@@ -15,6 +16,8 @@ from ddelint.sources.source import SourceFile
 _DEEPEST = 8
 _UNBACKED = re.compile(r"\bu\d")
 """A size that data decides, in the text of a tensor's shape."""
+AS_EITHER = "torch.as_tensor({}).item()"
+"""The number of what is an int in eager and a tensor while compiling."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -67,6 +70,13 @@ def origins(context: Context, depth: int = 2) -> Iterator[ast.expr]:
         found = [node for node in found if id(node) not in seen]
         seen.update(id(node) for node in found)
         yield from found
+
+
+def is_int_in_eager(context: Context, node: ast.expr) -> bool:
+    """Whether an expression is an int in eager, although the compiler has a tensor of one: its arm chose by
+    `torch.where`."""
+    fact = type_in_eager(context, ast.unparse(node))
+    return fact is not None and fact.kind == "int"
 
 
 def number_kind(kinds: Kinds, node: ast.expr, depth: int = 0) -> str:

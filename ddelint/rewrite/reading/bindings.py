@@ -57,6 +57,12 @@ def may_have_value(source: SourceFile, function: ast.AST, name: str, place: ast.
     return any(name in names_written(node) or name in getattr(node, "names", ()) for node in above)
 
 
+def type_in_eager(context: Context, text: str) -> TypeFact | None:
+    """What eager runs saw a name or chain of attributes of the site's function be, whatever the compiler has there."""
+    function = context.site.function
+    return context.types_in(function).get(text) if isinstance(function, ast.FunctionDef) else None
+
+
 def moved_row(key: str, moved: Callable[[int], int]) -> str:
     """The key of a type once the rows of its file have `moved`; a name's own key stays, a product `x @ y` too."""
     name, _, row = key.rpartition("@")

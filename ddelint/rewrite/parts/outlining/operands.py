@@ -10,7 +10,7 @@ from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.outlining.forms import MODULE, TENSOR, Form, Way, form_of, of_either
 from ddelint.rewrite.parts.outlining.region import Operand, Region
-from ddelint.rewrite.reading.bindings import may_have_value, type_at
+from ddelint.rewrite.reading.bindings import may_have_value, type_at, type_in_eager
 from ddelint.rewrite.reading.changes_of_calls import changed_by_calls, modules_changed_by_calls
 from ddelint.rewrite.reading.gone_through import modules_changed
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -128,8 +128,6 @@ def handed(context: Context, region: Region, node: ast.Name, place: ast.expr | a
     """The shortest chain of attributes from a name on that can be handed over; else the longest that is a module."""
     if not region.typed:
         return node, _ANYTHING
-    function = context.site.function
-    in_eager = context.types_in(function) if isinstance(function, ast.FunctionDef) else {}
     module: tuple[ast.expr, Form] | None = None
     chain: ast.expr = node
     while True:
@@ -138,7 +136,7 @@ def handed(context: Context, region: Region, node: ast.Name, place: ast.expr | a
         if form is not None and form.annotation == MODULE:
             module = chain, form
         elif form is not None and not (form.schema == f"{TENSOR} | None" and isinstance(chain, ast.Attribute)):
-            return chain, of_either(form, fact, in_eager.get(ast.unparse(chain)))
+            return chain, of_either(form, fact, type_in_eager(context, ast.unparse(chain)))
         parent = context.site.source.parents.get(chain)
         if not isinstance(parent, ast.Attribute) or isinstance(parent.ctx, ast.Del):
             break
