@@ -101,3 +101,105 @@ def test_a_switch_of_the_module(tmp_path: Path, value: str, found: list[int]) ->
 def test_a_switch_that_depends_on_data(tmp_path: Path, switch: str) -> None:
     text = TEXT.format(test=f"{switch}\n            if debug:")
     assert [row for _, row in rows(tmp_path, {"solver.py": text})][:1] == [18]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "if verbose is True:",
+        "if verbose == 1:",
+        "if bool(self.verbose):",
+        "if 0 < self.config.verbosity:",
+        "if logger.isEnabledFor(logging.INFO):",
+        "if logger.isEnabledFor(10):",
+    ],
+)
+def test_other_spellings_of_a_request(tmp_path: Path, test: str) -> None:
+    assert rows(tmp_path, {"solver.py": TEXT.format(test=test)}) == []
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "if __debug__:",
+        "if __debug__ and step > 2:",
+        "if logger.isEnabledFor(logging.WARNING):",
+        "if logger.isEnabledFor(logging.ERROR) and step > 2:",
+        "if logger.isEnabledFor(30):",
+        "if verbose >= 0:",
+        "if -1 < verbose:",
+        "if verbose == 0:",
+    ],
+)
+def test_what_is_asked_for_unless_somebody_says_otherwise(tmp_path: Path, test: str) -> None:
+    text = TEXT.format(test=test).replace("verbose=None", "verbose=0")
+    assert [row for _, row in rows(tmp_path, {"solver.py": text})] == [18, 19]
+
+
+DEFAULTS = """
+import os
+import torch
+
+LOUD, RATE = 1, 2
+VERBOSE: bool = True
+{head}
+
+class Base(torch.nn.Module):
+    def __init__(self, verbose={verbose}, loud=True, quiet=False, level=1):
+        super().__init__()
+        {made}
+
+class Solver(Base):
+    {level}
+
+    def forward(self, x{parameter}):
+        {test}
+            x.sum() if (x > 0).any() else x
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"made": "self.verbose = verbose", "verbose": "True"}, 1),
+        ({"made": "self.verbose = verbose", "verbose": "False"}, 0),
+        ({"made": "self.verbose = loud"}, 1),
+        ({"made": "self.verbose = not quiet"}, 1),
+        ({"made": "self.verbose: bool = not loud"}, 0),
+        ({"made": "self.verbose = level > 0"}, 1),
+        ({"made": "self.verbose = level > 1"}, 0),
+        ({"made": "self.verbose = self.loud = loud"}, 1),
+        ({"made": "self.verbose = int(os.environ.get('LOUD', '0'))"}, 0),
+        ({"made": "self.verbose = verbose", "verbose": "VERBOSE"}, 1),
+        ({"made": "self.verbose = self.verbose"}, 0),
+        ({"level": "verbose = True"}, 1),
+        ({"level": "verbose = False"}, 0),
+        ({"test": "if verbose:", "parameter": ", verbose=VERBOSE"}, 1),
+        ({"test": "if verbose > 1:", "parameter": ", verbose=1"}, 0),
+        ({"test": "if verbose > 1:", "parameter": ", verbose=2"}, 1),
+        ({"test": "if self.config.verbose:", "head": "class Config:\n    verbose: bool = True"}, 1),
+        ({"test": "if self.config.verbose:", "head": "class Config:\n    verbose: bool = False"}, 0),
+        ({"test": "if verbose:", "head": "verbose = debug = None\ndebug = verbose"}, 0),
+    ],
+)
+def test_what_a_switch_is_by_default(tmp_path: Path, changes: dict[str, str], found: int) -> None:
+    parts = {"head": "", "made": "pass", "level": "", "parameter": "", "test": "if self.verbose:", "verbose": "None"}
+    assert len(rows(tmp_path, {"solver.py": DEFAULTS.format(**parts | changes)})) == found
+
+
+def test_a_switch_that_a_caller_hands_on(tmp_path: Path) -> None:
+    text = """
+import torch
+
+class Solver(torch.nn.Module):
+    def forward(self, x, verbose={default}):
+        self.show(x, verbose)
+        return x
+
+    def show(self, x, verbose):
+        if verbose:
+            int((x > 0).sum())
+"""
+    assert rows(tmp_path, {"solver.py": text.format(default="True")}) == [("solver.py", 11)]
+    assert rows(tmp_path, {"solver.py": text.format(default="False")}) == []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from ddelint.knowledge.operators import dotted_name, operators, terminal_name
+from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.sources.source import descend
-from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.domain.state import State
 from ddelint.static.program.eagerness import words_in
 from ddelint.static.transfer.truth import asks, decide
 from ddelint.static.walk.branching import branch
+from ddelint.static.walk.defaults import by_default
 from ddelint.static.walk.walker import Walker
 
 
@@ -23,7 +23,7 @@ def only_for_people(walker: Walker, node: ast.If, state: State) -> bool:
         return False
     switch = operands[switches[0]]
     value = walker.evaluate(switch, state)
-    if asks(value) or decide(value, state.facts) is not None or _is_on(walker, switch):
+    if asks(value) or decide(value, state.facts) is not None or by_default(walker, switch):
         return False
     current: State | None = state.copy()
     for operand in operands[: switches[0]]:  # which are asked in any case
@@ -34,16 +34,28 @@ def only_for_people(walker: Walker, node: ast.If, state: State) -> bool:
 
 def _is_switch(test: ast.expr) -> bool:
     known = operators().regions
-    if isinstance(test, ast.Call):
-        return terminal_name(test.func) in known["listening_calls"]
+    if isinstance(test, ast.Call) and terminal_name(test.func) in known["listening_calls"]:
+        return len(test.args) == 1 and _level(test.args[0]) in known["listening_levels"]
     return bool(words_in(_switched(test)) & known["listening_words"])
 
 
+def _level(node: ast.expr) -> str:
+    return str(node.value) if isinstance(node, ast.Constant) else terminal_name(node)
+
+
 def _switched(test: ast.expr) -> str:
-    """The name of what a test is about: `verbose`, `self.verbosity > 1`."""
+    """The name of what a test is about: `verbose`, `self.verbosity > 1`, `verbose is True`."""
     match test:
-        case ast.Compare(left=switch, ops=[ast.Gt() | ast.GtE()]) | (ast.Name() | ast.Attribute() as switch):
+        case (
+            ast.Compare(left=switch, ops=[ast.Gt() | ast.GtE()])
+            | ast.Compare(left=ast.Constant(), ops=[ast.Lt() | ast.LtE()], comparators=[switch])
+            | ast.Call(func=ast.Name(id="bool"), args=[switch], keywords=[])
+        ):
             return terminal_name(switch)
+        case ast.Compare(left=switch, ops=[ast.Eq() | ast.Is()], comparators=[ast.Constant(value=value)]) if value:
+            return terminal_name(switch)
+        case ast.Name() | ast.Attribute():
+            return terminal_name(test)
     return ""
 
 
@@ -58,27 +70,3 @@ def _only_shows(body: list[ast.stmt], state: State) -> bool:
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id in state.names:
                 return False
     return True
-
-
-def _is_on(walker: Walker, switch: ast.expr) -> bool:
-    """Whether a switch is on by default: as an argument of the function, or of its class's constructor."""
-    frame = walker.frames[-1]
-    constructors = operators().regions["constructors"]
-    methods = frame.owner.methods.items() if frame.owner is not None else ()
-    functions = [frame.node, *(method for name, method in methods if name in constructors)]
-    name = _switched(switch)
-    given = any(_is_given(function.args, name) for function in functions if isinstance(function, FunctionNode))
-    return given or _is_global(walker, switch)
-
-
-def _is_given(arguments: ast.arguments, name: str) -> bool:
-    """Whether an argument is a constant that is true where nobody gives it."""
-    names = [*arguments.posonlyargs, *arguments.args]
-    defaults = [*zip(reversed(names), reversed(arguments.defaults)), *zip(arguments.kwonlyargs, arguments.kw_defaults)]
-    return any(isinstance(value, ast.Constant) and value.value for argument, value in defaults if argument.arg == name)
-
-
-def _is_global(walker: Walker, switch: ast.expr) -> bool:
-    """Whether it is a name of the module that is bound to something true."""
-    value = walker.index.constants.get(dotted_name(switch))
-    return isinstance(value, ast.Constant) and bool(value.value)
