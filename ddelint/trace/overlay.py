@@ -485,8 +485,9 @@ def live_functions(filenames: set[str]) -> list[FunctionType]:
     found: dict[int, FunctionType] = {}
     later: list[object] = gc.get_objects()
     if _remembered and len(later) > _MANY:
-        _note(later)
         later = []
+        gc.collect()  # what is garbage now would be kept
+        _note(gc.get_objects())
         gc.freeze()
     noted = itertools.chain.from_iterable(_remembered.get(name, ()) for name in filenames)
     for candidate in itertools.chain(noted, later):

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 
 import torch
 
@@ -37,8 +37,9 @@ class Kept:
 def kept_to_be_set(program: torch.nn.Module) -> Iterator[Kept]:
     """Floats that are alike all over (zeros, ones), are not saved, and are set somewhere else than where their object
     is made: buffers, attributes of modules, and of plain objects that these hold."""
+    set_later = cache(_set_later)  # for these modules alone: a file has another text once it is overlaid
     for module in program.modules():
-        later = _set_later(type(module))
+        later = set_later(type(module).__module__)
         for name in sorted(module._non_persistent_buffers_set & later):
             buffer = module._buffers.get(name)
             if buffer is not None and _may_be_other(buffer):
@@ -46,7 +47,7 @@ def kept_to_be_set(program: torch.nn.Module) -> Iterator[Kept]:
         for name, held in list(vars(module).items()):
             if isinstance(held, torch.Tensor) and name in later and _may_be_other(held):
                 yield Kept(held, partial(object.__setattr__, module, name))
-            later_inside = _set_later(type(held)) if fields_of(held) else frozenset()
+            later_inside = set_later(type(held).__module__) if fields_of(held) else frozenset()
             for inner, tensor in fields_of(held).items() if later_inside else ():
                 if isinstance(tensor, torch.Tensor) and inner in later_inside and _may_be_other(tensor):
                     yield Kept(tensor, partial(_put_inside, module, name, inner))
@@ -66,13 +67,8 @@ def _put_inside(module: torch.nn.Module, name: str, inner: str, tensor: torch.Te
     object.__setattr__(module, name, with_field(inner, tensor, getattr(module, name)))
 
 
-def _set_later(owner: type) -> frozenset[str]:
-    """The names of attributes that some function of the file of a class sets, or changes in place."""
-    return _set_in_module(owner.__module__)
-
-
-@lru_cache(maxsize=1024)
-def _set_in_module(name: str) -> frozenset[str]:
+def _set_later(name: str) -> frozenset[str]:
+    """The names of attributes that some function of the file of a module sets, or changes in place."""
     if name.partition(".")[0] in ("builtins", "torch") or name not in sys.modules:
         return frozenset()
     with suppress(OSError, TypeError, SyntaxError, ValueError):

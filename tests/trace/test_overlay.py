@@ -7,6 +7,7 @@ import importlib
 import inspect
 import sys
 import traceback
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -339,3 +340,24 @@ def test_functions_are_found_before_and_after_what_is_there_is_left_alone(
         gc.unfreeze()
     assert {id(made["make"]), id(early)} == set(map(id, found))
     assert {id(made["make"]), id(early), id(late)} == set(map(id, again))
+
+
+def test_garbage_is_not_kept_with_what_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ring:
+        def __init__(self) -> None:
+            self.own = self
+
+    monkeypatch.setattr(overlay, "_MANY", 0)
+    overlay.note_functions()
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        ring = weakref.ref(Ring())
+        assert ring() is not None
+        overlay.live_functions(set())
+        assert ring() is None
+    finally:
+        overlay.forget_functions()
+        gc.unfreeze()
+        if enabled:
+            gc.enable()

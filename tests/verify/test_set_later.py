@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 
 import pytest
 import torch
@@ -62,11 +63,21 @@ def test_what_nobody_sets_gives_no_mode() -> None:
 
 
 def test_a_file_is_parsed_once_whatever_classes_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    for known in (set_later._set_in_module, set_later._set_in):
-        known.cache_clear()
+    set_later._set_in.cache_clear()
     parsed: list[str] = []
     parse = ast.parse
     monkeypatch.setattr(ast, "parse", lambda text, *args, **kwargs: parsed.append(text) or parse(text, *args, **kwargs))
     models = [Model(Statistics()) for _ in range(3)]
     assert [len(list(set_later.kept_to_be_set(model))) for model in models] == [4, 4, 4]
     assert len(parsed) == 1
+
+
+def test_a_module_whose_text_is_another_one_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Model(Statistics())
+    assert len(list(set_later.kept_to_be_set(model))) == 4
+    text = "def moved(model):\n    model.other = 2\n"
+    monkeypatch.setitem(linecache.cache, __file__, (len(text), None, text.splitlines(keepends=True), __file__))
+    assert [kept.tensor is model.constant for kept in set_later.kept_to_be_set(model)] == []
+    text = "def moved(model):\n    model.constant = 2\n"
+    monkeypatch.setitem(linecache.cache, __file__, (len(text), None, text.splitlines(keepends=True), __file__))
+    assert [kept.tensor is model.constant for kept in set_later.kept_to_be_set(model)] == [True]

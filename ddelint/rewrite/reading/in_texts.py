@@ -31,7 +31,11 @@ def source_of(filename: str) -> SourceFile:
 def code_of(filename: str, _changed: int) -> str:
     """The code cells of a notebook, as far as they are Python, without IPython's lines. Raises OSError, ValueError."""
     data = read_regular(filename)
-    cells = json.loads(data).get("cells", ()) if len(data) <= _LARGEST else ()
+    try:
+        notebook = json.loads(data) if len(data) <= _LARGEST else None
+    except RecursionError as error:
+        raise ValueError("nests too deep") from error
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise ValueError("no notebook")
     return "\n".join(filter(None, (_code(cell) for cell in cells)))

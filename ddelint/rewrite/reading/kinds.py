@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ddelint.knowledge.operators import dotted_name
 from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.bindings import type_at
@@ -115,26 +116,27 @@ class Kinds:
         return False
 
     def _named(self, node: ast.Name | ast.Attribute, depth: int) -> Kind:
-        if isinstance(node, ast.Attribute) and (node.attr in _STATIC_ATTRIBUTES or self._is_made(node)):
-            return Kind.STATIC
         fact = self.fact(node)
         if fact is not None:
-            return _OF_FACTS.get(fact.kind, Kind.STATIC)
+            is_known = fact.kind == "bool" and isinstance(node, ast.Attribute) and self._is_known(node)
+            return Kind.STATIC if is_known else _OF_FACTS.get(fact.kind, Kind.STATIC)
         if isinstance(node, ast.Attribute):
             if node.attr in _TENSOR_ATTRIBUTES and self.of(node.value, depth + 1) is Kind.TENSOR:
                 return Kind.TENSOR
             if node.attr in {"ndim", "itemsize", "nbytes"}:
                 return Kind.NUMBER
-            return Kind.UNKNOWN
+            return Kind.STATIC if node.attr in _STATIC_ATTRIBUTES else Kind.UNKNOWN
         defined = definition(self.context, node.id)
         return self.of(defined, depth + 1) if defined is not None else Kind.UNKNOWN
 
-    def _is_made(self, node: ast.Attribute) -> bool:
-        """Whether a run saw a bool there that the file gives a value only while objects are made."""
-        fact = self.fact(node)
-        if fact is None or fact.kind != "bool":
+    def _is_known(self, node: ast.Attribute) -> bool:
+        """Whether the bool that a run saw there is a setting: one of torch's, or one that the file gives a value only
+        while objects are made, of which this is none that the function makes itself."""
+        if node.attr in _STATIC_ATTRIBUTES:
+            return True
+        source, root = self.context.site.source, dotted_name(node).partition(".")[0]
+        if not root or isinstance(definition(self.context, root), ast.Call):
             return False
-        source = self.context.site.source
         made = [
             any(isinstance(above, ast.FunctionDef) and above.name == "__init__" for above in source.ancestors(value))
             for value in put_under(source, node.attr)

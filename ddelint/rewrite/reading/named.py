@@ -59,20 +59,48 @@ def _defined(source: SourceFile) -> Mapping[str, Sequence[Function | ast.ClassDe
 
 
 def put_under(source: SourceFile, attribute: str) -> Sequence[ast.expr]:
-    """What a file puts under an attribute of this name, of whatever object."""
+    """What a file puts under an attribute of this name, of whatever object; where it is taken out of something
+    (`self.a, self.b = pair`), that."""
     return _attributes(source).get(attribute, ())
 
 
 @lru_cache(maxsize=_MOST_FILES)
 def _attributes(source: SourceFile) -> Mapping[str, Sequence[ast.expr]]:
     found: dict[str, list[ast.expr]] = {}
-    for node in descend(source.tree):
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
-            for target in targets:
-                if isinstance(target, ast.Attribute):
-                    found.setdefault(target.attr, []).append(node.value)
+    for target, value in _stores(source):
+        found.setdefault(target.attr, []).append(value)
     return MappingProxyType(found)
+
+
+def _stores(source: SourceFile) -> Iterator[tuple[ast.Attribute, ast.expr]]:
+    """The attributes that a file gives values, each with what it is given, or with what that is taken out of."""
+    for node in descend(source.tree):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    yield from _pairs(target, value)
+            case (
+                ast.AnnAssign(target=target, value=ast.expr() as value)
+                | ast.AugAssign(target=target, value=value)
+                | ast.For(target=target, iter=value)
+                | ast.AsyncFor(target=target, iter=value)
+                | ast.withitem(optional_vars=ast.expr() as target, context_expr=value)
+            ):
+                yield from _pairs(target, value)
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.Attribute, ast.expr]]:
+    match target:
+        case ast.Attribute():
+            yield target, value
+        case ast.Starred(value=inner):
+            yield from _pairs(inner, value)
+        case ast.Tuple(elts=targets) | ast.List(elts=targets):
+            given = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
+            if len(given) != len(targets) or any(isinstance(one, ast.Starred) for one in (*given, *targets)):
+                given = [value] * len(targets)
+            for one, part in zip(targets, given):
+                yield from _pairs(one, part)
 
 
 def replacements_of(source: SourceFile, name: str) -> Sequence[ast.Attribute | ast.Call]:
@@ -84,12 +112,10 @@ def replacements_of(source: SourceFile, name: str) -> Sequence[ast.Attribute | a
 @lru_cache(maxsize=_MOST_FILES)
 def _replacements(source: SourceFile) -> Mapping[str, Sequence[ast.Attribute | ast.Call]]:
     found: dict[str, list[ast.Attribute | ast.Call]] = {}
+    for target, _ in _stores(source):
+        found.setdefault(target.attr, []).append(target)
     for node in descend(source.tree):
         match node:
-            case ast.Assign(targets=targets):
-                for target in targets:
-                    if isinstance(target, ast.Attribute):
-                        found.setdefault(target.attr, []).append(target)
             case ast.Call(func=function, args=arguments) as node if terminal_name(function) in knowledge().replacing:
                 texts = [text for argument in arguments for text in _texts(argument)]
                 for text in (*texts, *(keyword.arg for keyword in node.keywords if keyword.arg)):

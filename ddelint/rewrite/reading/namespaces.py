@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.candidate import Candidate
-from ddelint.rewrite.reading.neighbours import Importers, importers
+from ddelint.rewrite.reading.named import imported_packages
+from ddelint.rewrite.reading.neighbours import Importers, importers, module_name
 from ddelint.sources.source import SourceFile, descend
 
 _ALL, _OF = (
@@ -18,6 +19,7 @@ _ALL, _OF = (
     frozenset(("vars", "dir", "getmembers", "getmembers_static")),
 )
 _LOOKING_UP = frozenset(("get", "update", "setdefault", "pop", "__setitem__", "__getitem__"))
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _DEFINES = re.compile(r"^(?:def|class|@|async def|[^\W\d]\w*\s*[:=])", re.MULTILINE)
 
 
@@ -28,7 +30,7 @@ def gone_through(candidate: Candidate, source: SourceFile, importing: Importers 
     """
     if not _adds_names(candidate, source):
         return ""
-    module = os.path.splitext(os.path.basename(source.filename))[0]
+    module = module_name(source.filename)
     files = {file.filename: file for file, _ in importing(source.filename, module)}
     places = ((file, row) for file in files.values() for called in _called(file, module) for row in _rows(file, called))
     found = next(((source, row) for row in _rows(source, "")), None) or next(places, None)
@@ -42,18 +44,7 @@ def _adds_names(candidate: Candidate, source: SourceFile) -> bool:
     """Whether the module has a name behind the rewrite that it had not: by an import, or a definition."""
     new = {needed.name or needed.module.partition(".")[0] for needed in candidate.imports}
     defines = any(edit.span.column == 1 and _DEFINES.search(edit.content) for edit in candidate.edits)
-    return defines or not new <= _own_names(source)
-
-
-@lru_cache(maxsize=64)
-def _own_names(source: SourceFile) -> frozenset[str]:
-    """What imports on a file's own level give names to."""
-    return frozenset(
-        alias.asname or alias.name.partition(".")[0]
-        for statement in source.tree.body
-        if isinstance(statement, (ast.Import, ast.ImportFrom))
-        for alias in statement.names
-    )
+    return defines or not new <= imported_packages(source).keys()
 
 
 def _called(file: SourceFile, module: str) -> Iterator[str]:
@@ -82,9 +73,6 @@ def _names_of(source: SourceFile, module: str) -> Iterator[ast.expr]:
                     yield node
             case ast.Attribute(value=holder, attr="__dict__") if _is_module(holder, module):
                 yield node
-
-
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def _is_module(node: ast.expr, module: str) -> bool:

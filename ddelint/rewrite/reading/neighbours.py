@@ -44,15 +44,21 @@ def imported(source: SourceFile, name: str, read: Read | None = None) -> tuple[S
     return None
 
 
-def comes_from(source: SourceFile, name: str) -> SourceFile | None:
-    """The file of the same project in which what a name of `source` is imported as is made; None where none answers."""
+def made_in(source: SourceFile, name: str) -> tuple[SourceFile, str] | None:
+    """The file of the same project in which what a name of `source` is imported as is made, and what it is called
+    there; None where none answers."""
     last: SourceFile | None = None
     for _ in range(_MOST_RE_EXPORTS):
         found = _imported(last or source, name, None)
         if found is None:
             break
         last, name = found
-    return last
+    return (last, name) if last is not None else None
+
+
+def comes_from(source: SourceFile, name: str) -> SourceFile | None:
+    """The file of `made_in` alone."""
+    return (made_in(source, name) or (None,))[0]
 
 
 def _imported(source: SourceFile, name: str, read: Read | None) -> tuple[SourceFile, str] | None:
@@ -121,7 +127,7 @@ def _on_disk(filename: str, _changed: int) -> SourceFile | None:
 def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
     """The files of the same project that import `name` from this one, or its module, each with what it calls it: the
     code of notebooks among them, and the examples in its own docstrings."""
-    path, module = Path(filename), _module_name(filename)
+    path, module = Path(filename), _module_word(filename)
     if (own := _examples_in(filename)) is not None:
         yield own, name
     mentions = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
@@ -148,7 +154,7 @@ def _examples_in(filename: str) -> SourceFile | None:
 def connected(filename: str) -> Iterator[str]:
     """The files of the same project that import from this one, also by way of others, and what these and it import of
     the project: by the names of modules alone, so that one of the same name elsewhere is among them."""
-    modules = {other: _module_name(other) for other in _python_files(_project(Path(filename).parent))}
+    modules = {other: _module_word(other) for other in _python_files(_project(Path(filename).parent))}
     words: dict[str, frozenset[bytes]] = {}
     for other in modules:
         try:
@@ -157,7 +163,7 @@ def connected(filename: str) -> Iterator[str]:
             continue
     importing, waiting = {filename}, [filename]
     while waiting:
-        module = _module_name(waiting.pop())
+        module = _module_word(waiting.pop())
         further = [other for other, said in words.items() if module in said and other not in importing]
         importing.update(further)
         waiting += further
@@ -167,10 +173,15 @@ def connected(filename: str) -> Iterator[str]:
     )
 
 
-def _module_name(filename: str) -> bytes:
-    """By what a file is imported, in the bytes that the disk has: a name needn't be UTF-8."""
+def module_name(filename: str) -> str:
+    """By what a file is imported, without the packages around it."""
     path = Path(filename)
-    return os.fsencode(path.parent.name if path.stem == "__init__" else path.stem)
+    return path.parent.name if path.stem == "__init__" else path.stem
+
+
+def _module_word(filename: str) -> bytes:
+    """The same in the bytes that the disk has: a name needn't be UTF-8."""
+    return os.fsencode(module_name(filename))
 
 
 @lru_cache(maxsize=_MOST_FILES)

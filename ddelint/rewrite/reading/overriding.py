@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.reading.named import classes_of, functions_of, replacements_of
 from ddelint.rewrite.reading.names import qualified_name
-from ddelint.rewrite.reading.neighbours import Importers, imported, importers
+from ddelint.rewrite.reading.neighbours import Importers, imported, importers, module_name
 from ddelint.rewrite.reading.reaching import heirs
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
@@ -99,7 +99,7 @@ def _replaced(
                 if owner is None or owner.name not in classes:
                     continue
         match file.parents.get(node) if isinstance(node, ast.Attribute) else node:
-            case ast.Assign(value=value) | ast.Call(args=[*_, value]) if (
+            case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) | ast.Call(args=[*_, value]) if (
                 f"{file.filename}::{terminal_name(value)}" in run
             ):
                 continue
@@ -109,7 +109,7 @@ def _replaced(
 def _is_of_module(node: ast.Attribute | ast.Call, file: SourceFile, source: SourceFile) -> bool:
     """Whether what is replaced is an attribute of the module that a file is: `helpers.name`, `"pkg.helpers.name"`."""
     holder = node.value if isinstance(node, ast.Attribute) else node.args[0] if node.args else node
-    module = os.path.splitext(os.path.basename(source.filename))[0]
+    module = module_name(source.filename)
     match holder:
         case ast.Constant(value=str() as text):
             return module in text.split(".")

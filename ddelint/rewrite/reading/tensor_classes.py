@@ -12,13 +12,13 @@ from functools import lru_cache
 from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.named import defined_in
-from ddelint.rewrite.reading.neighbours import Importers, comes_from, importers
+from ddelint.rewrite.reading.neighbours import Importers, importers, made_in
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
 
 _MOST_FILES, _MOST_IMPORTS = 24, 16
 """Files that import the function, and names that each imports of the project, that are looked at."""
-_CLASS = re.compile(r"^class\s+\w+\((?:[^)]*[\s,.(])?Tensor\b", re.MULTILINE)
+_CLASS = re.compile(r"^[ \t]*class\s+\w+\((?:[^)]*[\s,.(])?Tensor\b", re.MULTILINE)
 
 
 def own_tensors(site: Site, run: Collection[str], importing: Importers = importers) -> str:
@@ -57,11 +57,14 @@ def _imported_classes(file: SourceFile) -> Iterator[tuple[str, SourceFile]]:
             parts = {*module.split("."), *alias.name.split(".")}
             if parts & knowledge().tensor_classes:
                 yield alias.asname or alias.name, file
-            elif isinstance(node, ast.ImportFrom) and alias.name[:1].isupper() and asked < _MOST_IMPORTS:
-                made = comes_from(file, alias.asname or alias.name)
-                asked += made is not None
-                if made is not None and alias.name in _own_classes(made):
-                    yield alias.name, made
+                continue
+            if isinstance(node, ast.Import) or not alias.name[:1].isupper() or asked == _MOST_IMPORTS:
+                continue
+            if (made := made_in(file, alias.asname or alias.name)) is not None:
+                asked += 1
+                where, name = made
+                if name in _own_classes(where):
+                    yield name, where
 
 
 def _is_tensor(node: ast.ClassDef) -> bool:

@@ -134,7 +134,8 @@ def test_so_do_the_cells_of_a_notebook(project: Path, cell: str, is_doubtful: bo
         {"cell_type": "code", "source": source},
     ]
     (project / "explore.ipynb").write_text(json.dumps({"cells": cells}))
-    (project / "broken.ipynb").write_text("{")
+    for number, broken in enumerate(("{", "[]", "3", '{"cells": 3}', '{"cells": [3]}', "[" * 100_000)):
+        (project / f"broken{number}.ipynb").write_text(broken)
     assert ("of explore.ipynb" in callers(project, RUN, ALONE)) is is_doubtful
 
 

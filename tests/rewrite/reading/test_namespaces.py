@@ -58,6 +58,13 @@ def test_so_does_a_file_that_imports_it(tmp_path: Path, text: str, counts: bool)
     assert found(tmp_path / "losses.py", TEXT).endswith("of registry.py)") is counts
 
 
+def test_so_does_one_that_imports_the_package_that_it_is(tmp_path: Path) -> None:
+    (tmp_path / "losses").mkdir()
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "registry.py").write_text("import inspect\nimport losses\n\nALL = inspect.getmembers(losses)\n")
+    assert found(tmp_path / "losses" / "__init__.py", TEXT).endswith("of registry.py)")
+
+
 def test_a_name_that_is_there_is_none_more(tmp_path: Path) -> None:
     there = "from torch.fx.experimental.symbolic_shapes import sym_or\n" + TEXT + "ALL = dict(globals())\n"
     context = context_of(there, "x.sum() == 0 or y.max() > 1", TYPES, "DDE105", filename=str(tmp_path / "m.py"))
@@ -76,6 +83,8 @@ BOXES = "class Boxes(torch.Tensor):\n    @classmethod\n    def __torch_function_
     [
         (f"import torch\nfrom losses import fn\n\n\n{BOXES}", True),
         ("from losses import fn\nfrom boxes import Boxes\n", True),
+        ("from losses import fn\nfrom handed import Frames\n", True),
+        ("from losses import fn\nfrom guarded import Boxes\n", True),
         ("import losses\nfrom torchvision import tv_tensors\n\n\ndef run(x):\n    return losses.fn(x, x)\n", True),
         ("from losses import fn\nfrom boxes import Other\n", False),
         (
@@ -87,9 +96,12 @@ BOXES = "class Boxes(torch.Tensor):\n    @classmethod\n    def __torch_function_
 )
 def test_a_class_of_tensors_that_was_not_run(tmp_path: Path, text: str, counts: bool) -> None:
     (tmp_path / "boxes.py").write_text(f"import torch\n\n\n{BOXES}class Other:\n    pass\n")
+    (tmp_path / "handed.py").write_text("from boxes import Boxes as Frames\n")
+    guarded = "import torch\n\nif True:\n" + "".join(f"    {line}\n" for line in BOXES.splitlines())
+    (tmp_path / "guarded.py").write_text(guarded)
     (tmp_path / "serve.py").write_text(text)
     context = context_of(TEXT, "x.sum() == 0 or y.max() > 1", TYPES, "DDE105", filename=str(tmp_path / "losses.py"))
-    run = {f"{tmp_path / name}::Boxes.__torch_function__" for name in ("serve.py", "boxes.py")}
+    run = {f"{tmp_path / name}::Boxes.__torch_function__" for name in ("serve.py", "boxes.py", "guarded.py")}
     assert own_tensors(context.site, ()).endswith("with which this was not run") is counts
     if "tv_tensors" not in text:
         assert own_tensors(context.site, run) == ""

@@ -79,6 +79,9 @@ REPLACED = "something else is put in the place of `after`"
     [
         "def install():\n    Base.after = _other\n",
         "def install(model):\n    model.after = _other.__get__(model)\n",
+        "def install():\n    Base.after, count = _other, 3\n",
+        "def install():\n    Base.after: object = _other\n",
+        "def install():\n    for Base.after in (_other,):\n        pass\n",
         'setattr(Base, "after", _other)\n',
         'class Strict:\n    def __enter__(self):\n        self.patch = mock.patch.object(Base, "after", _other)\n',
         'Strict = type("Strict", (Base,), {"after": _other})\n',
@@ -151,3 +154,12 @@ def test_a_function_of_the_module_that_is_replaced(tmp_path: Path, text: str, co
     (tmp_path / "model.py").write_text(CALLING)
     (tmp_path / "strict.py").write_text(text)
     assert found(CALLING, filename=str(tmp_path / "model.py")).startswith(REPLACED) is counts
+
+
+@pytest.mark.parametrize("text", ["import model\n\nmodel.after = len\n", "patch('model.after', len)\nimport model\n"])
+def test_so_does_one_of_the_module_that_a_package_is(tmp_path: Path, text: str) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "model" / "__init__.py").write_text(CALLING)
+    (tmp_path / "strict.py").write_text(text)
+    assert found(CALLING, filename=str(tmp_path / "model" / "__init__.py")).startswith(REPLACED)
