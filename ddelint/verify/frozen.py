@@ -136,9 +136,8 @@ class Freezer:
         if (holder := holder_of(value)) is not None:
             return Container(kind, ("holds",), (self.freeze(holder.read(value), depth),))
         if isinstance(value, functools.partial):
-            return Container(
-                kind, ("of", "with"), tuple(self.freeze(p, depth) for p in (value.func, [value.args, value.keywords]))
-            )
+            held = (value.func, [value.args, value.keywords], attributes_of(value))
+            return Container(kind, ("of", "with", "beside"), tuple(self.freeze(part, depth) for part in held))
         if (owner := owner_of(value)) is not None:
             return Container(kind, ("of",), (self.freeze(owner, depth),))
         if isinstance(value, (torch.nn.Module, type, ModuleType)) or (callable(value) and not is_of_users_class(value)):

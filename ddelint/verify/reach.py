@@ -140,7 +140,8 @@ def _kept(value: Any, known: set[int]) -> Iterator[_Kept]:
         parts = list(attributes_of(value).values())
         yield _attributes_kept(value)
     elif isinstance(value, partial):
-        parts = [value.func, *value.args, *value.keywords.values()]
+        parts = [value.func, value.args, value.keywords, *attributes_of(value).values()]
+        yield _attributes_kept(value)
     elif owner_of(value) is not None:
         parts = [owner_of(value)]
     elif not (isinstance(value, (type, ModuleType)) or callable(value)):

@@ -153,6 +153,16 @@ STATES = {
         "NOTE()",
         "global NOTE",
     ),
+    "keywords that are given already": (
+        "import functools\n\nNOTE = functools.partial(dict, count=1)",
+        "NOTE.keywords['count'] += 1",
+        "global NOTE",
+    ),
+    "an attribute of what arguments are given to already": (
+        "import functools\n\nNOTE = functools.partial(dict)\nNOTE.count = 1",
+        "NOTE.count += 1",
+        "global NOTE",
+    ),
     "a private number of a module in a list": (
         "class Own(torch.nn.Module):\n    _seen = 0\n\n    def forward(self, x):\n        self._seen += 1\n"
         "        return x\n\nNORMS = [Own()]",
