@@ -255,6 +255,15 @@ def test_what_is_an_int_in_eager_and_a_tensor_while_compiling_is_read_as_either(
         assert torch.equal(*results)
 
 
+def test_what_was_an_int_in_the_original_and_is_a_tensor_by_now_is_read_as_a_tensor() -> None:
+    text = body("y = x[: grade + 1]", "    grade = torch.where(m.sum() > 1, 1, 2)\n")
+    found = context_of(text, "x[: grade + 1]", {"x": TENSOR, "m": MASK, "grade": INDEX})
+    assert rewritten("explicit_item", replace(found, types_in=lambda function: {"grade": TypeFact("int")})) == [
+        text.replace("grade + 1", "grade.item() + 1"),
+        text.replace("1, 2)", "1, 2).item()"),
+    ]
+
+
 def test_claims_say_what_is_certain() -> None:
     context = context_of(body("y = int(n / t)"), "int(n / t)", {"n": COUNT, "t": COUNT})
     claims = [candidate.claim for candidate in candidates("item_instead_of_cast", context)]

@@ -130,3 +130,28 @@ def test_what_counts_alone_is_a_tensor_and_picks_as_one(name: str) -> None:
         compiled = torch.compile(loaded, fullgraph=True, backend="aot_eager")
         x = torch.randn(4).abs()
         assert torch.equal(compiled(x, samples[0][1])[0], before(x, samples[0][1])[0])
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("got = got + x[order + n]", "got = got + x[order + n]"),
+        ("picked = order + n\n        got = got + x[picked]", "got = got + x[picked]"),
+        ("got = got + x[-order]", "got = got + x[-order]"),
+        ("got = got + x[(n +\n            1)]", "x[(n +\n                1).reshape(1)][0]"),
+        ("got = got + x[order[n]]", "got = got + x[order[n.reshape(1)][0].reshape(1)][0]"),
+        ("got = got + x.shape[n - n]", "got = got + x.shape[n - n]"),
+    ],
+)
+def test_what_gathers_beside_a_count_gathers_as_before(lines: str, expected: str) -> None:
+    import torch
+
+    body = f"    n = 0\n    got = x[:3] + 0\n    while t[n] != 2:\n        {lines}\n        n += 1\n    return got, n\n"
+    text = f"import torch\n\n\ndef fn(x, t, order):\n{body}"
+    facts = {**TYPES, "order": INTEGERS, "picked": INTEGERS}
+    first = with_imports("while_loop", context_of(text, "t[n] != 2", facts, "DDE106"))[0]
+    assert expected in first
+    order = torch.tensor([0, 2, 1])
+    samples = [(torch.arange(8.0), torch.tensor(places), order) for places in ([1, 3, 2, 5], [2, 3, 2, 5])]
+    if "shape" not in lines:
+        assert failures(text, first, samples, ("export", "compile")) == []

@@ -78,7 +78,7 @@ def _loop(context: Context, statement: ast.While) -> Iterator[Rewrite]:
         starts |= {name: write.expr(_FLAGS[value]) for name, value in flags.items()}
         lines = _called(context, statement, test, starts, _outputs(context, statement, carried, numbers))
         if counted:
-            lines = write.picked_by_tensors(lines, _made_of(counted, statement))
+            lines = write.picked_by_tensors(lines, _indices(kinds, counted, statement))
         for name in counted:
             lines += write.assigned(name, write.expr("{}.item()", name))
             if _counts_up(context, name, statement):  # Inductor asks that of what is cut there
@@ -108,13 +108,30 @@ def _adds(node: ast.stmt, name: str) -> bool:
     return False
 
 
-def _made_of(names: Sequence[str], statement: ast.While) -> set[str]:
-    """The names, and those that an iteration makes of them."""
-    found = {*names}
+def _indices(kinds: Kinds, counted: Sequence[str], statement: ast.While) -> set[str]:
+    """The indices of one place that an iteration makes of what is counted: not `order + n`, which has a dimension."""
+    made = {*counted}
     for node in statement.body:
-        if isinstance(node, ast.Assign) and names_read(node.value) & found:
-            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        if isinstance(node, ast.Assign) and names_read(node.value) & made:
+            made |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    found = set()
+    for place in ast.walk(statement):
+        match place:
+            case ast.Subscript(value=ast.Attribute(attr="shape")):
+                continue
+            case ast.Subscript(slice=index) if names_read(index) & made and _is_one(kinds, index):
+                found.add(ast.unparse(index))
     return found
+
+
+def _is_one(kinds: Kinds, node: ast.expr) -> bool:
+    """Whether nothing says that a number or tensor has a dimension."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return _is_one(kinds, left) and _is_one(kinds, right)
+        case ast.UnaryOp(operand=operand):
+            return _is_one(kinds, operand)
+    return not isinstance(node, (ast.Tuple, ast.Slice, ast.Compare)) and not kinds.shape(node)
 
 
 def _test(context: Context, test: ast.expr, flags: Container[str]) -> Expr:

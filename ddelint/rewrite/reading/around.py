@@ -74,7 +74,10 @@ def origins(context: Context, depth: int = 2) -> Iterator[ast.expr]:
 
 def is_int_in_eager(context: Context, node: ast.expr) -> bool:
     """Whether an expression is an int in eager, although the compiler has a tensor of one: its arm chose by
-    `torch.where`."""
+    `torch.where`. Not where the one value that a name has is a tensor by now, whatever the original's was."""
+    value = definition(context, node.id) if isinstance(node, ast.Name) else None
+    if value is not None and not isinstance(value, ast.IfExp) and is_tensor(Kinds(context), value):
+        return False
     fact = type_in_eager(context, ast.unparse(node))
     return fact is not None and fact.kind == "int"
 

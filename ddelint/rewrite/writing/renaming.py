@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Mapping
 from typing import TypeVar, cast
 
@@ -31,10 +32,10 @@ def rebound(tree: Node) -> Node:
     return cast(Node, tree.visit(_Rebinding()))
 
 
-def picked_by_tensors(tree: Node, names: Collection[str]) -> Node:
-    """`tree` with `x[n.reshape(1)][0]` for `x[n]`, where the index reads one of `names`, which are tensors of a number:
-    an index that is a tensor with a dimension picks without a question."""
-    return cast(Node, tree.visit(_Picking(names)))
+def picked_by_tensors(tree: Node, indices: Collection[str]) -> Node:
+    """`tree` with `x[n.reshape(1)][0]` for `x[n]`, where the index is one of `indices`, as `ast.unparse` writes them,
+    which are tensors of a number: an index that is a tensor with a dimension picks without a question."""
+    return cast(Node, tree.visit(_Picking(indices)))
 
 
 class _Answering(cst.CSTTransformer):
@@ -48,31 +49,24 @@ class _Answering(cst.CSTTransformer):
 
 
 class _Picking(cst.CSTTransformer):
-    def __init__(self, names: Collection[str]) -> None:
+    def __init__(self, indices: Collection[str]) -> None:
         super().__init__()
-        self.names = names
+        self.indices = indices
 
     def leave_Subscript(self, original_node: cst.Subscript, updated_node: cst.Subscript) -> cst.BaseExpression:
-        match original_node, updated_node.slice:
-            case cst.Subscript(value=cst.Attribute(attr=cst.Name(value="shape"))), _:
-                return updated_node
-            case _, [cst.SubscriptElement(slice=cst.Index(value=index, star=None))] if _names(index) & {*self.names}:
+        match original_node.slice, updated_node.slice:
+            case [cst.SubscriptElement(slice=cst.Index(value=read, star=None))], [
+                cst.SubscriptElement(slice=cst.Index(value=index))
+            ] if _text(read) in self.indices:
                 place = cst.Call(fitted(cst.Attribute(index, cst.Name("reshape"))), [cst.Arg(cst.Integer("1"))])
                 rows = updated_node.with_changes(slice=[cst.SubscriptElement(cst.Index(place))])
                 return cst.Subscript(rows, [cst.SubscriptElement(cst.Index(cst.Integer("0")))])
         return updated_node
 
 
-def _names(tree: cst.CSTNode) -> set[str]:
-    """The names in a piece of code."""
-    found: set[str] = set()
-
-    class Visitor(cst.CSTVisitor):
-        def visit_Name(self, node: cst.Name) -> None:
-            found.add(node.value)
-
-    tree.visit(Visitor())
-    return found
+def _text(tree: cst.CSTNode) -> str:
+    """A piece of code as `ast.unparse` writes it."""
+    return ast.unparse(ast.parse(f"({cst.Module([]).code_for_node(tree)})"))
 
 
 class _Rebinding(cst.CSTTransformer):

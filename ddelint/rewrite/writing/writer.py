@@ -210,9 +210,9 @@ class Writer(Pieces):
         """Statements with `x += v` written as `x = x + v`."""
         return [rebound(statement) for statement in self.block(body)]
 
-    def picked_by_tensors(self, lines: Lines, names: Collection[str]) -> Statements:
-        """Statements with `x[n.reshape(1)][0]` for `x[n]`, where `n` is one of `names`, which are tensors."""
-        return [picked_by_tensors(statement, names) for statement in self.block(lines)]
+    def picked_by_tensors(self, lines: Lines, indices: Collection[str]) -> Statements:
+        """Statements with `x[n.reshape(1)][0]` for `x[n]`, where `n` is one of `indices`, which are tensors."""
+        return [picked_by_tensors(statement, indices) for statement in self.block(lines)]
 
     def with_keyword(self, call: Part, name: str, value: Part) -> Expr:
         """A call with one more keyword argument, on a line of its own where the others are."""
