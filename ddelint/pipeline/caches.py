@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ddelint.knowledge.cache import Cache, Content, content_of, stamp_of
 from ddelint.nouns.readings import Reading
+from ddelint.static.program.distributed import is_distributed
 from ddelint.system.files import LARGE, read_regular
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Caches:
         options = self._run.options.at(path)
         if not options.public_functions:
             salt += ", public functions: not compiled"
+        elif enabled and is_distributed(path):
+            salt += ", distributed"
         if options.compiled:
             salt += f", compiled: {options.compiled} in {options.root}"
         salt += what

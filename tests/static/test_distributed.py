@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,6 +42,8 @@ def found(folder: Path, beside: dict[str, str], name: str = "careful.py") -> lis
             "careful.py",
         ),
         ({"pyproject.toml": '[project]\nname = "careful"\n'}, "careful.py"),
+        ({"pyproject.toml": '[build-system]\n\n[project]\n# ours\nname = "careful"\n'}, "careful.py"),
+        ({"setup.cfg": "[metadata]\nversion = 1\nname = careful\n"}, "careful.py"),
         ({"pyproject.toml": '[project]\nname = "very-careful"\n'}, "src/very_careful.py"),
         (
             {"setup.py": "from setuptools import setup\nsetup(name='x', py_modules=['careful', 'other'])\n"},
@@ -60,7 +65,28 @@ def test_a_file_that_people_install(tmp_path: Path, beside: dict[str, str], name
         ({"pyproject.toml": '[project]\nname = "careful"\n'}, "scripts/careful.py"),
         ({"setup.py": "from setuptools import setup\nsetup(packages=['careful'])\n"}, "careful.py"),
         ({"pyproject.toml": '[project]\nname = "train"\n'}, "train.py"),
+        ({"pyproject.toml": '[project]\nname = "other"\n\n[[project.authors]]\nname = "careful"\n'}, "careful.py"),
+        ({"pyproject.toml": '[tool.runner]\nname = "careful"\n'}, "careful.py"),
+        ({"setup.cfg": "[metadata]\nversion = 1\n[tool:runner]\nname = careful\n"}, "careful.py"),
     ],
 )
 def test_a_file_beside_others(tmp_path: Path, beside: dict[str, str], name: str) -> None:
     assert found(tmp_path, beside, name) == []
+
+
+def test_what_was_remembered_of_a_file_before_it_was_distributed(tmp_path: Path) -> None:
+    text = "from torch import Tensor\n\ndef clean(x: Tensor) -> Tensor:\n    return x if (x > 0).any() else -x\n"
+    (tmp_path / "careful.py").write_text(text)
+
+    def seen() -> int:
+        program = [sys.executable, "-m", "ddelint", "check", ".", "--static"]
+        environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "caches")}
+        done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode in (0, 1)
+        return done.stdout.count("DDE")
+
+    before = seen()
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "careful"\n')
+    assert (before, seen() > 0) == (0, True)
+    (tmp_path / "pyproject.toml").unlink()
+    assert seen() == 0

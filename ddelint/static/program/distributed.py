@@ -10,7 +10,11 @@ LARGEST = 100_000
 """Bytes that are read of what says so."""
 _RECORDED = re.compile(r"^(\w++)\.py,", re.MULTILINE)
 _LISTED = re.compile(r"\bpy[-_]modules\s{0,9}+[=:]\s{0,9}+\[?([^\]\[=:]{1,2000})")
-_NAME = re.compile(r"^name\s{0,9}+=\s{0,9}+[\"']?([\w.-]{1,200}+)", re.MULTILINE)
+_NAME = re.compile(
+    r"^\[(?:project|metadata|tool\.poetry)\][^\n]*\n(?:(?!\[)[^\n]*\n){0,200}?"
+    r"name\s{0,9}+=\s{0,9}+[\"']?([\w.-]{1,200}+)",
+    re.MULTILINE,
+)
 _WORD = re.compile(r"\w++")
 _SETTINGS = ("pyproject.toml", "setup.py", "setup.cfg")
 
