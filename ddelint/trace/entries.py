@@ -8,9 +8,11 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import itertools
 import random
 import sys
 import types
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,7 +188,7 @@ class Loader:
             if not uncopiable:
                 try:
                     seed_everything(seed)
-                    return copy.deepcopy(found)
+                    return copy.deepcopy(found, _empty_tables(found))
                 except Exception:
                     # some modules refuse (non-leaf tensors, locks): executing the file again gives another one
                     uncopiable = True
@@ -441,6 +443,15 @@ def _example_inputs(program: Program) -> Any:
     if not program.module:
         return None
     return getattr(program.build(), offers.EXAMPLE_INPUTS, None)
+
+
+def _empty_tables(module: torch.nn.Module) -> dict[int, object]:
+    """What is copied already: the tables of hooks that each part of a module has, nearly all empty, of which each would
+    be taken apart and put together again. A program is copied for each of its runs.
+    """
+    tables = itertools.chain.from_iterable(vars(part).values() for part in module.modules())
+    empty = (table for table in tables if type(table) is OrderedDict and not table and not vars(table))
+    return {id(table): OrderedDict() for table in empty}
 
 
 def _constructor_arguments(source: Any, name: str) -> Callable[[], Arguments]:

@@ -329,12 +329,17 @@ class _Watch:
 
 def _kept(freezer: Freezer, value: Any) -> Any:
     """What an attribute held: what nothing can change as it is, all else frozen."""
-    return value if type(value) in _UNCHANGEABLE else freezer.freeze(value)
+    return value if _is_unchangeable(value) else freezer.freeze(value)
 
 
 def _frozen(freezer: Freezer, kept: Any) -> Frozen:
     """The same in any case frozen."""
-    return freezer.freeze(kept) if type(kept) in _UNCHANGEABLE else kept
+    return freezer.freeze(kept) if _is_unchangeable(kept) else kept
+
+
+def _is_unchangeable(value: Any) -> bool:
+    """Layers keep their strides and sizes as tuples, more of them than of anything else."""
+    return type(value) in _UNCHANGEABLE or (type(value) is tuple and all(type(part) in _UNCHANGEABLE for part in value))
 
 
 def _version(tensor: torch.Tensor) -> int:

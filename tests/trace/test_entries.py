@@ -93,6 +93,28 @@ def test_model_with_args_and_kwargs(tmp_path: Path) -> None:
     assert not entry.build().training
 
 
+def test_each_copy_of_an_instance_has_tables_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "m.py"
+    path.write_text(
+        "import torch\nfrom collections import OrderedDict\n"
+        "model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())\n"
+        "model.seen = OrderedDict()\nmodel[1].seen = model.seen\n"
+        "model[0].register_forward_hook(lambda module, given, result: result + 1)\n"
+        "args = (torch.ones(1, 2),)\n"
+    )
+    entry = load(path, entry="model")
+    first, second = entry.build(), entry.build()
+    first[1].register_forward_hook(lambda module, given, result: result * 0)
+    first.seen["a"] = 1
+    x = torch.ones(1, 2)
+    assert torch.equal(first(x), torch.zeros(1, 2))
+    assert first[1].seen is first.seen
+    assert not second.seen
+    assert second[1].seen is second.seen
+    assert torch.equal(second(x), entry.build()(x))
+    assert torch.equal(second(x), torch.relu(torch.nn.functional.linear(x, second[0].weight, second[0].bias) + 1))
+
+
 def test_the_instance_stays_in_the_mode_that_the_file_chose(tmp_path: Path) -> None:
     assert load(write(tmp_path, MODEL + "model = Model()\nargs = ()\neval_mode = False\n")).build().training
 
