@@ -84,11 +84,12 @@ class Always:
         for match in _CALL.finditer(text, text.find(":") + 1):
             name = match[1]
             if name not in targets:
-                targets[name] = None if _is_bound(name.partition(".")[0], text) else self._target(name, around, owner)
+                targets[name] = self._target(name, around, owner)
             target = targets[name]
             if target is not None and eagerness.is_always_run(text, match.end(), each=each):
                 targets[name] = None  # once is enough
-                yield target
+                if not _is_bound(name.partition(".")[0], text):
+                    yield target
 
     def _target(self, name: str, around: Reached, owner: Reached | None) -> Reached | None:
         """The function that is called by a name, where it is one of the project's."""
