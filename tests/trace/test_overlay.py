@@ -337,7 +337,6 @@ def test_functions_are_found_before_and_after_what_is_there_is_left_alone(
         again = overlay.live_functions({filename})
     finally:
         overlay.forget_functions()
-        gc.unfreeze()
     assert {id(made["make"]), id(early)} == set(map(id, found))
     assert {id(made["make"]), id(early), id(late)} == set(map(id, again))
 
@@ -358,6 +357,5 @@ def test_garbage_is_not_kept_with_what_is_left_alone(monkeypatch: pytest.MonkeyP
         assert ring() is None
     finally:
         overlay.forget_functions()
-        gc.unfreeze()
         if enabled:
             gc.enable()
