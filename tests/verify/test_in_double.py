@@ -35,32 +35,20 @@ def make_inputs(seed):
 BRANCH = "if n < 10:\n            factor = n / 10\n        else:\n            factor = 1.0"
 
 
-def judged(program: Program, options: SessionOptions, rewritten: str, branch: str = BRANCH) -> Comparison:
+def judged(program: Program, options: SessionOptions, branch: str, rewritten: str) -> Comparison:
     first = program(textwrap.dedent(WARM_UP.replace("{factor}", branch)))
     second = program(textwrap.dedent(WARM_UP.replace("{factor}", rewritten)))
     return compare(first, lambda: second, (decision(first, "n < 10"),), options, 32, False)
 
 
-@pytest.mark.parametrize(
-    ("value", "branch"),
-    [
-        ("n / 10", BRANCH),
-        ("0.1 * n + 0.5", BRANCH.replace("n / 10", "0.1 * n + 0.5")),
-        ("(n + 1) ** -0.5", BRANCH.replace("n / 10", "(n + 1) ** -0.5")),
-    ],
-)
-def test_a_fraction_that_single_precision_rounds(
-    program: Program, options: SessionOptions, value: str, branch: str
-) -> None:
+@pytest.mark.parametrize("value", ["n / 10", "0.1 * n + 0.5", "(n + 1) ** -0.5"])
+def test_a_fraction_that_single_precision_rounds(program: Program, options: SessionOptions, value: str) -> None:
     """The first inputs of its side give 0.5, 0 and 1, which it holds."""
+    branch = BRANCH.replace("n / 10", value)
     asks = "torch.full((), n < 10, dtype=torch.bool)"
-    found = judged(program, options, f"factor = torch.where({asks}, {value}, 1.0)", branch)
+    found = judged(program, options, branch, f"factor = torch.where({asks}, {value}, 1.0)")
     assert all(found.sides["d"])
     assert "value" in {m.aspect for m in found.mismatches if "in double precision" in m.sample}
-    kept = judged(
-        program,
-        options,
-        f"factor = torch.where({asks}, torch.full((), {value}, dtype=torch.float64), 1.0)",
-        branch,
-    )
+    wide = f"torch.full((), {value}, dtype=torch.float64)"
+    kept = judged(program, options, branch, f"factor = torch.where({asks}, {wide}, 1.0)")
     assert not [m for m in kept.mismatches if "in double precision" in m.sample]

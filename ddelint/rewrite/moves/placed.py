@@ -28,9 +28,10 @@ def stored_in_view(context: Context) -> Iterator[Rewrite]:
             method = _AUGMENTED.get(type(operator), "")
         case _:
             return
-    view, rest = _view(context, kinds, place)
-    if view is None:
+    found = _view(context, kinds, place)
+    if found is None:
         return
+    view, rest = found
     if rest:
         lines = write.assigned(write.expr("{}[{}]", view, rest), value, operator)
     elif not method or (method == "copy_" and not is_tensor(kinds, value)):
@@ -50,8 +51,8 @@ def read_in_view(context: Context) -> Iterator[Rewrite]:
     for place in around(context):
         match place:
             case ast.Subscript(slice=ast.Tuple(), ctx=ast.Load()):
-                view, rest = _view(context, kinds, place)
-                if view is not None:
+                if (found := _view(context, kinds, place)) is not None:
+                    view, rest = found
                     changes[place] = context.write.expr("{}[{}]", view, rest) if rest else view
     inner = {place: view for place, view in changes.items() if not changes.keys() & {*list(ast.walk(place))[1:]}}
     if inner:
@@ -60,12 +61,11 @@ def read_in_view(context: Context) -> Iterator[Rewrite]:
         )
 
 
-def _view(context: Context, kinds: Kinds, place: ast.Subscript) -> tuple[Expr | None, list[ast.expr]]:
+def _view(context: Context, kinds: Kinds, place: ast.Subscript) -> tuple[Expr, list[ast.expr]] | None:
     """The place as `select`s, one a number, and what picks of that with tensors (torch takes its numbers first, too);
-    no view where it is anything else."""
-    nothing: tuple[None, list[ast.expr]] = None, []
+    None where it is anything else."""
     if not is_tensor(kinds, place.value) or not is_pure(place):
-        return nothing
+        return None
     write, view, numbers = context.write, context.write.expression(place.value), 0
     dim: int | None = 0
     rest: list[ast.expr] = []
@@ -80,11 +80,11 @@ def _view(context: Context, kinds: Kinds, place: ast.Subscript) -> tuple[Expr | 
             dim = None if dim is None or taken is None else dim + taken
             continue
         if dim is None:
-            return nothing
+            return None
         view, numbers = write.expr("{}.select({}, {})", view, str(dim), number), numbers + 1
     whole = all(map(is_whole_slice, rest))
     if not numbers or not (whole or _picks(kinds, rest)):
-        return nothing
+        return None
     return view, [] if whole else rest
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
@@ -13,7 +12,7 @@ from ddelint.rewrite.reading.instances import is_instance
 from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.named import calls_of
-from ddelint.rewrite.reading.neighbours import Importers, importers
+from ddelint.rewrite.reading.neighbours import Importers, importers, in_file
 from ddelint.rewrite.reading.operator_calls import calls_by_operator
 from ddelint.rewrite.reading.plain_data import fits, given_for, is_known_tensor, may_be_text
 from ddelint.rewrite.reading.plainly import is_number, is_tensor, kept_under, values_of
@@ -67,7 +66,7 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
             inherited = (call for call in calls_of(file, function.name) if _is_in_subclass(file, call, name))
             numbers = (call for call in inherited if _gives_numbers(file, call, function, asked))
             asking = _places(call for call in numbers if not _was_run(file, call, run or ()))
-            places += [f"{place} of {os.path.basename(file.filename)}" for place in asking]
+            places += [f"{place}{in_file(file, source)}" for place in asking]
         if run is not None:
             places += _places_by_instance(site, function, owner.name, run, importing)
         methods = _methods_handed_on(source, function.name) if run is not None else ()
@@ -82,9 +81,9 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
         for other, name in importing(source.filename, function.name):
             doubtful = [call for call in calls_of(other, name) if not _was_run(other, call, run)]
             reported = _places(call for call in doubtful if not _gives_tensors(other, call))
-            places += [f"{place} of {os.path.basename(other.filename)}" for place in reported]
+            places += [f"{place}{in_file(other, source)}" for place in reported]
             given = _places(given for given in _handed_on(other, name) if not _is_in_what_ran(other, given, run))
-            handed += [f"{place} of {os.path.basename(other.filename)}" for place in given]
+            handed += [f"{place}{in_file(other, source)}" for place in given]
     if places:
         return f"`{function.name}` is called at {_first_of(places)}, perhaps with what is no tensor"
     if handed:
@@ -204,8 +203,7 @@ def _places_elsewhere(
             and not _was_run(file, call, run)
             and not _gives_tensors(file, call)
         ]
-        elsewhere = "" if file is source else f" of {os.path.basename(file.filename)}"
-        found += [f"{place}{elsewhere}" for place in _places(doubtful)]
+        found += [f"{place}{in_file(file, source)}" for place in _places(doubtful)]
     return found
 
 
@@ -240,8 +238,7 @@ def _places_by_instance(
                 is_doubtful = text or numbers or kept or next(unknown, None) is not None
             if is_doubtful:
                 doubtful.append(place)
-        elsewhere = "" if file is source else f" of {os.path.basename(file.filename)}"
-        found += [f"{place}{elsewhere}" for place in _places(doubtful)]
+        found += [f"{place}{in_file(file, source)}" for place in _places(doubtful)]
     return found
 
 
@@ -334,8 +331,7 @@ def compiled_callers(site: Site, run: Collection[str], importing: Importers = im
             and not _was_run(file, call, run)
             and any(is_number(file, value) for value in given_for(function, call, asked))
         ]
-        elsewhere = "" if file is source else f" of {os.path.basename(file.filename)}"
-        places += [f"{place}{elsewhere}" for place in _places(calls)]
+        places += [f"{place}{in_file(file, source)}" for place in _places(calls)]
     if not places:
         return ""
     return f"`{function.name}` is called at {', '.join(places[:_MOST_NAMED])} with a number, in what may be compiled"

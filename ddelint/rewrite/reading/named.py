@@ -116,7 +116,7 @@ def _replacements(source: SourceFile) -> Mapping[str, Sequence[ast.Attribute | a
         found.setdefault(target.attr, []).append(target)
     for node in descend(source.tree):
         match node:
-            case ast.Call(func=function, args=arguments) as node if terminal_name(function) in knowledge().replacing:
+            case ast.Call(func=function, args=arguments) if terminal_name(function) in knowledge().replacing:
                 texts = [text for argument in arguments for text in _texts(argument)]
                 for text in (*texts, *(keyword.arg for keyword in node.keywords if keyword.arg)):
                     found.setdefault(text.rpartition(".")[2], []).append(node)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -11,7 +10,7 @@ from functools import lru_cache
 from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.named import imported_packages
-from ddelint.rewrite.reading.neighbours import Importers, importers, module_name
+from ddelint.rewrite.reading.neighbours import Importers, importers, in_file, module_name
 from ddelint.sources.source import SourceFile, descend
 
 _ALL, _OF = (
@@ -36,8 +35,8 @@ def gone_through(candidate: Candidate, source: SourceFile, importing: Importers 
     found = next(((source, row) for row in _rows(source, "")), None) or next(places, None)
     if found is None:
         return ""
-    where = f"line {found[1]}" + ("" if found[0] is source else f" of {os.path.basename(found[0].filename)}")
-    return f"it adds a name to its module, whose names are gone through ({where})"
+    file, row = found
+    return f"it adds a name to its module, whose names are gone through (line {row}{in_file(file, source)})"
 
 
 def _adds_names(candidate: Candidate, source: SourceFile) -> bool:

@@ -173,6 +173,11 @@ def connected(filename: str) -> Iterator[str]:
     )
 
 
+def in_file(file: SourceFile, source: SourceFile) -> str:
+    """What is said of a place in a file, seen from `source`: empty for its own places, else ` of helpers.py`."""
+    return "" if file is source else f" of {os.path.basename(file.filename)}"
+
+
 def module_name(filename: str) -> str:
     """By what a file is imported, without the packages around it."""
     path = Path(filename)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import itertools
-import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.reading.named import classes_of, functions_of, replacements_of
 from ddelint.rewrite.reading.names import qualified_name
-from ddelint.rewrite.reading.neighbours import Importers, imported, importers, module_name
+from ddelint.rewrite.reading.neighbours import Importers, imported, importers, in_file, module_name
 from ddelint.rewrite.reading.reaching import heirs
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
@@ -80,7 +79,7 @@ def _families(source: SourceFile, base: str, importing: Importers) -> Iterator[t
 
 
 def _where(node: ast.AST, file: SourceFile, source: SourceFile) -> str:
-    return f"line {getattr(node, 'lineno', 0)}" + ("" if file is source else f" of {os.path.basename(file.filename)}")
+    return f"line {getattr(node, 'lineno', 0)}{in_file(file, source)}"
 
 
 def _is_method(source: SourceFile, name: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import os
 import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
@@ -12,7 +11,7 @@ from functools import lru_cache
 from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.named import defined_in
-from ddelint.rewrite.reading.neighbours import Importers, importers, made_in
+from ddelint.rewrite.reading.neighbours import Importers, importers, in_file, made_in
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
 
@@ -31,8 +30,9 @@ def own_tensors(site: Site, run: Collection[str], importing: Importers = importe
     for file in (source, *(file for file, _ in others)):
         for found, where in _classes_known(file):
             if not any(ran.startswith(f"{where.filename}::{found}.") for ran in run):
-                place = "" if where is source else f" of {os.path.basename(where.filename)}"
-                return f"`{found}`{place} is a tensor of a class of its own, with which this was not run"
+                return (
+                    f"`{found}`{in_file(where, source)} is a tensor of a class of its own, with which this was not run"
+                )
     return ""
 
 

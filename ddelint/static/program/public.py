@@ -51,7 +51,7 @@ def public_functions(
     of_tensors = (name for name in texts if _is_for_others(name) and reader.is_of_tensors(texts[name]))
     found = {name for name in of_tensors if not reader.only_eager_use(name)}
     for owner, cls in outline.classes.items():
-        if not owner.startswith("_") and cls.bases and _is_interface(path, owner, cls.bases, project):
+        if not owner.startswith("_") and cls.bases and _is_interface(path, owner, project):
             of_tensors = (name for name, text in _public(cls) if reader.is_of_tensors(text, owner, records=True))
             found |= {f"{owner}.{name}" for name in of_tensors if not _prepares(cls, name)}
         elif not owner.startswith("_"):
@@ -143,28 +143,22 @@ def _places(folder: str) -> frozenset[str] | None:
     return (outer or frozenset()) | words_in(name)
 
 
-def _is_interface(path: str, owner: str, bases: tuple[str, ...], project: Imports | None) -> bool:
+def _is_interface(path: str, owner: str, project: Imports) -> bool:
     """Whether objects of a class are compiled: modules, and what goes with them."""
-    return _is_module(path, owner, bases, project) or _inherits(path, owner, "interface_bases", project)
+    return project.is_module(path, owner) is True or _inherits(path, owner, "interface_bases", project)
 
 
-def _inherits(path: str, owner: str, bases: str, project: Imports | None) -> bool:
+def _inherits(path: str, owner: str, bases: str, project: Imports) -> bool:
     """Whether a class is made of one of those, or of one whose module is among them, that this entry has."""
     known = operators().regions[bases]
-    found = project.ancestors(path, owner) if project is not None else ()
-    return any(ancestor in known or ancestor.rpartition(".")[0] in known for ancestor in found if type(ancestor) is str)
-
-
-def _is_module(path: str, owner: str, bases: tuple[str, ...], project: Imports | None) -> bool:
-    if project is not None:
-        return project.is_module(path, owner) is True
-    return any(f"torch.{base}" in operators().regions["module_bases"] for base in bases)
+    found = (ancestor for ancestor in project.ancestors(path, owner) if isinstance(ancestor, str))
+    return any(ancestor in known or ancestor.rpartition(".")[0] in known for ancestor in found)
 
 
 class _Reader:
     """Reads the functions of one file, and of those that they hand their arguments on to."""
 
-    def __init__(self, path: str, outline: Outline, project: Imports | None, eager: Always) -> None:
+    def __init__(self, path: str, outline: Outline, project: Imports, eager: Always) -> None:
         self._path = path
         self._project = project
         self._text = outline.text
@@ -228,7 +222,7 @@ class _Reader:
         calls = sum(len(call.findall(self._texts[user])) for user in (*users, name))
         if calls != len(re.findall(rf"\b{name}\b", self._text)):
             return False
-        return self._project is None or not self._project.is_exported(self._path, name)
+        return not self._project.is_exported(self._path, name)
 
     def is_eager(self, text: str, owner: str = "", start: int = 0) -> bool:
         """Whether a function, or a method of a class, does what no compiler follows; its body begins at `start`."""
@@ -276,12 +270,11 @@ class _Reader:
         """Whether the words of an annotation name a type of tensors, or of what holds them, under whatever name."""
         if words & _tensor_types():
             return True
-        project = self._project
-        return project is not None and any(project.names_tensors(self._path, word, within=True) for word in words)
+        return any(self._project.names_tensors(self._path, word, within=True) for word in words)
 
     def _is_record(self, word: str) -> bool:
         """Whether a name of the file is a class of the project that declares tensors: a named tuple, a dataclass."""
-        return self._project is not None and self._project.is_record_of_tensors(self._path, word)
+        return self._project.is_record_of_tensors(self._path, word)
 
     def _handed_on(self, text: str, names: Collection[str]) -> Iterator[str]:
         """Those of the names that a function is given where it takes a tensor."""
@@ -305,8 +298,8 @@ class _Reader:
 
     def _imported(self, function: str) -> str | None:
         """The text of a function of another file of the project."""
-        place = self._project.resolve(self._path, function) if self._project is not None else None
-        if self._project is None or not isinstance(place, tuple) or place[0] == self._path:
+        place = self._project.resolve(self._path, function)
+        if not isinstance(place, tuple) or place[0] == self._path:
             return None
         outline = self._project.outline(place[0])
         return None if outline is None else outline.function_texts.get(place[1])
