@@ -69,6 +69,8 @@ class Call:
 
     numbers: Mapping[Name, int]
     returned: Returned
+    apart: bool = False
+    """Whether sizes that were one in the program were not one here: shows whose size it is, not whether it is one."""
 
 
 @dataclass
@@ -186,8 +188,8 @@ def variations(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]
 
     Integers may be positions: they are taken from elsewhere in the same tensor, so that none is out of range.
     """
-    if any(tensor.device.type == "cuda" for tensor in _all_tensors(arguments)):
-        return []  # a fork cannot use the device
+    if _on_a_device(arguments):
+        return []
 
     def changed(change: Callable[[torch.Tensor], torch.Tensor], flag: bool) -> Callable[[], tuple[Any, Any]]:
         def one(tensor: torch.Tensor) -> torch.Tensor:
@@ -216,6 +218,55 @@ def variations(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]
         elsewhere(lambda tensor: tensor.reshape(-1).sort().values.reshape(tensor.shape)),
         *_along_each(_shorter, arguments),
     ]
+
+
+def each_alone(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]]:
+    """Other values in one tensor alone, for each of the first ones: two sizes that hang on data each in its own way.
+
+    Integers become 0, which no tensor is too short for where they are positions, and often is what marks nothing.
+    """
+    if _on_a_device(arguments):
+        return []
+
+    def turned(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dtype == torch.bool:
+            return ~tensor
+        return tensor.neg() if tensor.is_floating_point() else torch.zeros_like(tensor)
+
+    return [*_of_each(turned, arguments), *_of_each(torch.zeros_like, arguments)]
+
+
+def each_shorter(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]]:
+    """One element less along a dimension of one tensor alone; never a single one, which fits with any number."""
+    if _on_a_device(arguments):
+        return []
+
+    def shorter(dimension: int, tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dim() <= dimension or tensor.shape[dimension] < 3:
+            raise IndexError(dimension)
+        return tensor.narrow(dimension, 0, tensor.shape[dimension] - 1).clone()
+
+    return [one for dimension in range(_DIMENSIONS) for one in _of_each(partial(shorter, dimension), arguments)]
+
+
+def _of_each(
+    change: Callable[[torch.Tensor], torch.Tensor], arguments: tuple[Any, Any]
+) -> list[Callable[[], tuple[Any, Any]]]:
+    """A change of one tensor, for each of the first ones; none where there is but one."""
+    count = min(len(_all_tensors(arguments)), _MOST_NUMBERS)
+
+    def changed(chosen: int) -> tuple[Any, Any]:
+        numbers = iter(range(len(_all_tensors(arguments))))
+        return torch_internals.map_tensors(  # type: ignore[no-any-return]
+            lambda tensor: change(tensor) if next(numbers) == chosen else tensor.clone(), arguments
+        )
+
+    return [partial(changed, chosen) for chosen in range(count)] if count > 1 else []
+
+
+def _on_a_device(arguments: tuple[Any, Any]) -> bool:
+    """Whether no fork can use the arguments."""
+    return any(tensor.device.type == "cuda" for tensor in _all_tensors(arguments))
 
 
 def _shorter(arguments: tuple[Any, Any], dimension: int, alone: bool) -> tuple[Any, Any]:

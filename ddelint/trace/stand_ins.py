@@ -1,14 +1,15 @@
 """A stand-in for a fake kernel that is missing: its rule is read off what the real kernel returned.
 
 Tracing ends at an operator without a fake kernel, and what stands behind it stays unseen. With a stand-in it goes on:
-a size that always was the size of some argument is that, one that never changed is constant, any other is a new
-symbol, as `torch.library.get_ctx().new_dynamic_size()` makes them.
+a size that always was the size of some argument is that, one that never changed although the arguments did is constant,
+any other is a new symbol, as `torch.library.get_ctx().new_dynamic_size()` makes them. A number that is returned by
+itself is no shape: it hangs on data unless it is an argument, however often it was the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -33,6 +34,7 @@ class _Number:
     name: Name | None = None
     value: float = 0
     unknown: tuple[float, ...] = ()
+    """What it was in each call; of one that never changed also its place in the result: it is equal to no other."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,12 @@ class StandIns:
             seen.calls += [
                 call
                 for call in kernel_calls.tried(missing.operator, others)
+                if kernel_calls.is_alike(call.returned, seen.calls[0].returned)
+            ]
+            seen.calls += kernel_calls.tried(missing.operator, kernel_calls.each_alone(seen.arguments))
+            seen.calls += [
+                replace(call, apart=True)
+                for call in kernel_calls.tried(missing.operator, kernel_calls.each_shorter(seen.arguments))
                 if kernel_calls.is_alike(call.returned, seen.calls[0].returned)
             ]
         return seen.calls, seen.arguments
@@ -248,8 +256,9 @@ def _rule_of(calls: Sequence[Call]) -> _Result | None:
     return _rule([call.returned for call in calls], calls) if calls else None
 
 
-def _rule(returned: Sequence[Returned], calls: Sequence[Call]) -> _Result | None:
-    """How a value is made, from what it was in each call; None where it has no form of its own."""
+def _rule(returned: Sequence[Returned], calls: Sequence[Call], place: tuple[int, ...] = ()) -> _Result | None:
+    """How the value at a place in the result is made, from what it was in each call; None where it has no form of its
+    own."""
     first = returned[0]
     if any((one.kind, one.dtype, one.device) != (first.kind, first.dtype, first.device) for one in returned):
         return None
@@ -258,10 +267,13 @@ def _rule(returned: Sequence[Returned], calls: Sequence[Call]) -> _Result | None
     if first.kind == "list":
         if len({len(one.parts) for one in returned}) > 1:
             return None
-        parts = [_rule([one.parts[i] for one in returned], calls) for i in range(len(first.parts))]
+        parts = [_rule([one.parts[i] for one in returned], calls, (*place, i)) for i in range(len(first.parts))]
         return None if None in parts else _Result("list", parts=tuple(part for part in parts if part is not None))
     if first.kind != "tensor":
-        return _Result(first.kind, number=_number([one.value for one in returned], calls))
+        number = _number([one.value for one in returned], calls)
+        if number.kind == "constant":
+            number = _Number("unknown", unknown=(*(one.value for one in returned), *place))
+        return _Result(first.kind, number=number)
     if len({len(one.shape) for one in returned}) > 1:
         return None
     sizes = tuple(_number([one.shape[i] for one in returned], calls, i) for i in range(len(first.shape)))
@@ -270,13 +282,22 @@ def _rule(returned: Sequence[Returned], calls: Sequence[Call]) -> _Result | None
 
 
 def _number(values: Sequence[float], calls: Sequence[Call], dimension: int = -1) -> _Number:
-    """How a number follows from the arguments; of several that fit, the size of the same `dimension` goes first."""
-    for name in sorted(calls[0].numbers, key=lambda name: name[1] != dimension):
-        if all(call.numbers.get(name) == value for call, value in zip(calls, values)):
+    """How a number follows from the arguments; of several that fit, the size of the same `dimension` goes first, and
+    before it one that fits where sizes are apart, too."""
+    pairs = list(zip(calls, values))
+    fitting = [
+        name
+        for name in sorted(calls[0].numbers, key=lambda name: name[1] != dimension)
+        if all(call.apart or call.numbers.get(name) == value for call, value in pairs)
+    ]
+    for name in fitting:
+        if all(call.numbers.get(name) == value for call, value in pairs):
             return _Number("argument", name)
+    if fitting:
+        return _Number("argument", fitting[0])
     if len(set(values)) == 1:
         return _Number("constant", value=values[0])
-    return _Number("unknown", unknown=tuple(values))
+    return _Number("unknown", unknown=tuple(value for call, value in pairs if not call.apart))
 
 
 def _made(rule: _Result, numbers: dict[Name, Any], fresh: dict[Any, Any], mode: Any, operator: Any) -> Any:

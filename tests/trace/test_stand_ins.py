@@ -172,7 +172,19 @@ def bodies(program: Callable[..., Any]) -> list[tuple[str, ...]]:
         (
             "turned(Tensor x) -> (Tensor, SymInt)",
             lambda x: (x.new_zeros(2, 4, 3).permute(2, 0, 1), 7),
-            ("return (x.new_empty((2, 4, 3)).permute(2, 0, 1), 7)",),
+            (
+                "size = torch.library.get_ctx().new_dynamic_size()",  # a number that is the same each time is no shape
+                "return (x.new_empty((2, 4, 3)).permute(2, 0, 1), size)",
+            ),
+        ),
+        (
+            "first_two(Tensor x) -> (SymInt, SymInt, Tensor)",  # the same in all tries, yet not the same number
+            lambda x: (max(3, int((x > 90).sum())), max(3, int((x < -90).sum())), x.clone()),
+            (
+                "size_1 = torch.library.get_ctx().new_dynamic_size()",
+                "size_2 = torch.library.get_ctx().new_dynamic_size()",
+                "return (size_1, size_2, x.new_empty((x.shape[0], x.shape[1])))",
+            ),
         ),
         (
             "labels(Tensor x) -> Tensor",  # all distinct in the only input
@@ -258,6 +270,31 @@ def turned(x: torch.Tensor, over: bool = False) -> torch.Tensor:
             ),
         ),
         (
+            "with_ids(Tensor[] x) -> Tensor",  # none of the ids of any input is the one that marks padding
+            lambda x: x[0][x[1] != 0],
+            lambda operator, x: operator([x, torch.arange(1, 4)]),
+            (
+                "size = torch.library.get_ctx().new_dynamic_size()",
+                "return x[0].new_empty((size, x[0].shape[1]))",
+            ),
+        ),
+        (
+            "each_positive(Tensor x, Tensor y) -> (Tensor, Tensor)",  # as many of both in all inputs
+            lambda x, y: (x[x > 0], y[y > 0]),
+            lambda operator, x: operator(x, x.abs() * x.sign()),
+            (
+                "size_1 = torch.library.get_ctx().new_dynamic_size()",
+                "size_2 = torch.library.get_ctx().new_dynamic_size()",
+                "return (x.new_empty(size_1), x.new_empty(size_2))",
+            ),
+        ),
+        (
+            "by_keys(Tensor x, Tensor keys) -> Tensor",  # as many rows as keys in all inputs
+            lambda x, keys: torch.stack([x.sum(0) * key for key in keys]),
+            lambda operator, x: operator(x, x[:, 0]),
+            ("return keys.new_empty((keys.shape[0], x.shape[1]))",),
+        ),
+        (
             "pairs(Tensor[] rows) -> Tensor",  # two columns, whatever the number of tensors
             lambda rows: torch.stack([sum(rows), rows[0]], 1),
             lambda operator, x: operator([x[:, 0], x[:, 1]]),
@@ -269,7 +306,7 @@ def turned(x: torch.Tensor, over: bool = False) -> torch.Tensor:
             lambda operator, x: operator([x, -x])[0],
             (
                 "return [rows[0].new_empty((rows[0].shape[0], rows[0].shape[1])), "
-                "rows[0].new_empty((rows[0].shape[0], rows[0].shape[1]))]",
+                "rows[0].new_empty((rows[1].shape[0], rows[0].shape[1]))]",
             ),
         ),
         (
