@@ -252,6 +252,11 @@ class SourceFile:
             raise TooDeepError("the file nests too deep to be parsed", Span(self.filename, 1, 1, 1, 2)) from error
 
     @cached_property
+    def imports(self) -> tuple[ast.Import | ast.ImportFrom, ...]:
+        """All import statements, wherever they stand, in no order."""
+        return tuple(node for node in descend(self.tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
+
+    @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """Each node's parent."""
         return _parents(self.tree)

@@ -5,7 +5,8 @@ A class may define `parameters`, `named_modules` and their like anew: those give
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import torch
 
@@ -15,38 +16,44 @@ def parts_of(module: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
     seen: set[int] = set()
     waiting = [("", module)]
     while waiting:
-        path, part = waiting.pop(0)
+        path, part = waiting.pop()
         if id(part) in seen:
             continue
         seen.add(id(part))
         yield path, part
-        inner = _table(part, "_modules").items()
-        waiting += [(_joined(path, name), one) for name, one in inner if isinstance(one, torch.nn.Module)]
+        inner = _table(part, "_modules")
+        if inner:
+            waiting += [
+                (_joined(path, name), inner[name])
+                for name in reversed(inner)
+                if isinstance(inner[name], torch.nn.Module)
+            ]
 
 
 def parameters_of(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     """All parameters by their paths, tied ones once."""
-    return _tensors(module, "_parameters")
+    return tensors_in(parts_of(module), "_parameters")
 
 
 def buffers_of(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     """All buffers by their paths, shared ones once."""
-    return _tensors(module, "_buffers")
+    return tensors_in(parts_of(module), "_buffers")
 
 
-def _tensors(module: torch.nn.Module, table: str) -> Iterator[tuple[str, torch.Tensor]]:
+def tensors_in(parts: Iterable[tuple[str, torch.nn.Module]], table: str) -> Iterator[tuple[str, torch.Tensor]]:
+    """What these parts have in one of their tables (`_parameters`, `_buffers`) by its path, each tensor once."""
     seen: set[int] = set()
-    for path, part in parts_of(module):
-        for name, tensor in _table(part, table).items():
+    for path, part in parts:
+        for name, tensor in [*_table(part, table).items()]:
             if isinstance(tensor, torch.Tensor) and id(tensor) not in seen:
                 seen.add(id(tensor))
                 yield _joined(path, name), tensor
 
 
-def _table(module: torch.nn.Module, name: str) -> dict[str, object]:
+def _table(module: torch.nn.Module, name: str) -> dict[str, Any]:
     """One of a module's tables; empty where its `__init__` has not run."""
     table = object.__getattribute__(module, "__dict__").get(name)
-    return dict(table) if isinstance(table, dict) else {}
+    return table if isinstance(table, dict) else {}
 
 
 def _joined(path: str, name: str) -> str:

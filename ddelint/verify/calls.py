@@ -8,10 +8,11 @@ import itertools
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from operator import is_
 from time import perf_counter
 from typing import Any
 
@@ -20,6 +21,7 @@ from torch.utils import _pytree as pytree
 
 from ddelint.trace.arguments import seed_everything
 from ddelint.trace.entry import Arguments
+from ddelint.trace.registered import parameters_of, parts_of, tensors_in
 from ddelint.verify import randomness, reach
 from ddelint.verify.frozen import (
     Constant,
@@ -39,7 +41,10 @@ _TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
 _CLONED = 1 << 16
 """Elements up to which a parameter is compared by value; above, its version counter says."""
 _UNCHANGEABLE = (bool, int, float, str, type(None))
+_KEPT = (*_UNCHANGEABLE, torch.Tensor, list, tuple, dict)
+"""What may be data that is kept on a module."""
 _ABSENT = object()
+_Parts = list[tuple[str, torch.nn.Module]]
 _LONGEST_WARNING = 160
 _NUMBERS = re.compile(r"\d[\d.e+-]*")
 _LEAF = "ddelint_leaf"
@@ -234,15 +239,36 @@ def _owners(tensors: Mapping[str, torch.Tensor], arguments: Arguments) -> dict[i
 # ------------------------------------------------------------------------------------------------- state of a module
 
 
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """The attributes of a part of a module none of which can change without being replaced, as those of nearly all
+    layers: what is still the same shows at a glance."""
+
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, part: torch.nn.Module) -> _Settled:
+        """What a part holds now."""
+        return cls((*vars(part),), (*vars(part).values(),))
+
+    def holds(self, part: torch.nn.Module) -> bool:
+        """Whether they are all as they were."""
+        held = vars(part)
+        return len(held) == len(self.values) and all(map(is_, held.values(), self.values)) and (*held,) == self.names
+
+
 class _Watch:
     """The state of a module before a call."""
 
     def __init__(self, module: torch.nn.Module | None) -> None:
         self._module = module
-        self._identities = self._all_tensors()
+        parts = self._all_parts()
+        self._identities = _all_tensors(parts)
         self._tensors = {name: self._mark(tensor) for name, tensor in self._identities.items()}
         freezer = Freezer()
-        attributes = dict(self._all_attributes())
+        self._settled = {path: _Settled.of(part) for path, part in parts if _is_settled(part)}
+        attributes = _attributes((path, part) for path, part in parts if path not in self._settled)
         self._attributes = {name: _kept(freezer, value) for name, value in attributes.items()}
         self._held = {name: value for name, value in attributes.items() if isinstance(value, torch.Tensor)}
 
@@ -253,30 +279,43 @@ class _Watch:
 
     def assigned(self) -> frozenset[str]:
         """The plain attributes that hold a tensor now, and held another one or none."""
-        now = ((name, value) for name, value in self._all_attributes() if isinstance(value, torch.Tensor))
-        return frozenset(name for name, value in now if self._held.get(name) is not value)
+        _, attributes = self._attributes_in(self._all_parts())
+        return frozenset(
+            name
+            for name, value in attributes.items()
+            if isinstance(value, torch.Tensor) and self._held.get(name) is not value
+        )
 
     def changes(self, freezer: Freezer) -> tuple[dict[str, Frozen], frozenset[str]]:
         """What differs now; and the names that stand for another tensor now."""
         changed: dict[str, Frozen] = {}
-        now = self._all_tensors()
+        parts = self._all_parts()
+        now = _all_tensors(parts)
         for name, tensor in now.items():
             if name not in self._tensors or self._differs(tensor, self._tensors[name]):
                 changed[name] = freezer.freeze(tensor)
         for name in self._tensors.keys() - now.keys():
             changed[name] = Constant("gone", None)
-        gone = set(self._attributes)
-        for name, value in self._all_attributes():
-            gone.discard(name)
-            before = self._attributes.get(name, _ABSENT)
+        known, attributes = self._attributes_in(parts)
+        for name, value in attributes.items():
+            before = known.pop(name, _ABSENT)
             if before is value:  # a number or text that was not replaced, as nearly all are
                 continue
             after = freezer.freeze(value)
             if before is _ABSENT or next(differences(_frozen(freezer, before), after), None) is not None:
                 changed[name] = after
-        changed.update(dict.fromkeys(gone, Constant("gone", None)))
+        changed.update(dict.fromkeys(known, Constant("gone", None)))
         rebound = (name for name, tensor in now.items() if self._identities.get(name, tensor) is not tensor)
         return changed, frozenset(rebound)
+
+    def _attributes_in(self, parts: _Parts) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The attributes of all parts that don't hold what they held, at a glance: as they were, and as they are."""
+        same = {path for path, part in parts if path in self._settled and self._settled[path].holds(part)}
+        before = dict(self._attributes)
+        for path, settled in self._settled.items():
+            if path not in same:
+                before.update(_plain(path, zip(settled.names, settled.values)))
+        return before, _attributes((path, part) for path, part in parts if path not in same)
 
     def held_before(self, changed: Mapping[str, Frozen]) -> Iterator[tuple[str, Frozen]]:
         """What parameters, buffers and attributes that are tensors held when the watch began.
@@ -291,21 +330,8 @@ class _Watch:
             if values is not None and isinstance(after, FrozenTensor) and after.dtype == values.dtype:
                 yield name, replace(after, values=values.cpu(), shape=tuple(values.shape))
 
-    def _all_tensors(self) -> dict[str, torch.Tensor]:
-        if self._module is None:
-            return {}
-        named = itertools.chain(self._module.named_parameters(), self._module.named_buffers())
-        return {name: tensor for name, tensor in named if not torch.nn.parameter.is_lazy(tensor)}
-
-    def _all_attributes(self) -> Iterator[tuple[str, Any]]:
-        """Plain data kept on the module and its parts: numbers, text, tensors, and lists and dicts of these."""
-        if self._module is None:
-            return
-        for prefix, module in self._module.named_modules():
-            for name, value in list(vars(module).items()):
-                if is_module_table(name) or not _is_plain(value):
-                    continue
-                yield f"{prefix}.{name}" if prefix else name, value
+    def _all_parts(self) -> _Parts:
+        return [*parts_of(self._module)] if self._module is not None else []
 
     def _mark(self, tensor: torch.Tensor) -> tuple[int, int, torch.Tensor | None]:
         small = tensor.numel() <= _CLONED and not tensor.is_meta
@@ -325,6 +351,30 @@ class _Watch:
             same = torch.isclose(tensor.detach(), values, rtol=0, atol=0, equal_nan=True)
             return not bool(same.all())
         return id(tensor) != identity or _version(tensor) != version
+
+
+def _all_tensors(parts: _Parts) -> dict[str, torch.Tensor]:
+    named = itertools.chain(tensors_in(parts, "_parameters"), tensors_in(parts, "_buffers"))
+    return {name: tensor for name, tensor in named if not torch.nn.parameter.is_lazy(tensor)}
+
+
+def _attributes(parts: Iterable[tuple[str, torch.nn.Module]]) -> dict[str, Any]:
+    """Plain data kept on parts of a module: numbers, text, tensors, and lists and dicts of these."""
+    return dict(itertools.chain.from_iterable(_plain(path, list(vars(part).items())) for path, part in parts))
+
+
+def _plain(path: str, attributes: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    for name, value in attributes:
+        if not is_module_table(name) and _is_plain(value):
+            yield f"{path}.{name}" if path else name, value
+
+
+def _is_settled(part: torch.nn.Module) -> bool:
+    """Whether each attribute is a table, is nothing that anything can change, or is of no kind that is kept."""
+    return all(
+        type(value) in _UNCHANGEABLE or is_module_table(name) or not isinstance(value, _KEPT) or _is_unchangeable(value)
+        for name, value in vars(part).items()
+    )
 
 
 def _kept(freezer: Freezer, value: Any) -> Any:
@@ -350,7 +400,7 @@ def _version(tensor: torch.Tensor) -> int:
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:
-    if value is None or isinstance(value, (bool, int, float, str, torch.Tensor)):
+    if isinstance(value, (*_UNCHANGEABLE, torch.Tensor)):
         return True
     if depth > 3 or not isinstance(value, (list, tuple, dict)):
         return False
@@ -401,7 +451,7 @@ def _gradients(
             return None, raised(caught)
     freezer = Freezer()
     found: dict[str, Frozen] = {}
-    for name, parameter in module.named_parameters() if module is not None else ():
+    for name, parameter in parameters_of(module) if module is not None else ():
         if parameter.grad is not None:
             found[f"self.{name}"] = freezer.freeze(parameter.grad)
     for index, leaf in enumerate(pytree.tree_leaves(arguments)):

@@ -25,6 +25,7 @@ _DEEPEST = 12
 """Levels of nesting that are kept; what lies below counts as opaque."""
 
 
+@functools.cache
 def is_module_table(name: str) -> bool:
     """Whether an attribute is one in which every module keeps what else can be asked of it."""
     return name in _MODULE_TABLES or "_hooks" in name

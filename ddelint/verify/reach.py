@@ -24,6 +24,7 @@ from typing import Any
 import torch
 
 from ddelint.trace.entry import Entry
+from ddelint.trace.registered import parts_of
 from ddelint.verify.frozen import (
     Constant,
     Freezer,
@@ -44,6 +45,7 @@ from ddelint.verify.sameness import differences
 _MOST = 4000
 """Objects that are followed; what lies behind more is not watched."""
 _CONTAINERS = (list, dict, set, deque)
+_SIMPLE = (bool, int, float, str, type(None), torch.Tensor)
 _ABSENT = Constant("gone", None)
 _ITERATOR = "iterator"
 DEFAULTS = "__defaults__"
@@ -185,11 +187,11 @@ class Reached:
 
     def __init__(self, program: Any, module: torch.nn.Module | None) -> None:
         walk = _Walk(_behind)
-        if module is not None:
-            for prefix, part in module.named_modules():
-                walk.module(f"self.{prefix}." if prefix else "self.", part)
+        parts = list(parts_of(module)) if module is not None else []
+        for prefix, part in parts:
+            walk.module(f"self.{prefix}." if prefix else "self.", part)
         walk.follow(program)
-        own = set(map(id, module.modules())) if module is not None else set()
+        own = {id(part) for _, part in parts}
         self.bindings = [binding for binding in walk.bindings.values() if id(_value(binding)) not in own]
 
 
@@ -223,7 +225,9 @@ class _Walk:
         state of the program's.
         """
         for name, value in list(vars(module).items()) if not isinstance(module, torch.fx.GraphModule) else ():
-            if not is_module_table(name) and _is_state(value) and not _is_simple(value):
+            if type(value) in _SIMPLE or is_module_table(name):  # as nearly all are
+                continue
+            if _is_state(value) and not _is_simple(value):
                 self._bind(f"{prefix}{name}", vars(module), name)
         self.follow(type(module))
 
@@ -501,7 +505,7 @@ def _is_state(value: Any) -> bool:
 
 def _is_simple(value: Any, depth: int = 0) -> bool:
     """What the watch over a module's own attributes sees already."""
-    if value is None or isinstance(value, (bool, int, float, str, torch.Tensor)):
+    if isinstance(value, _SIMPLE):
         return True
     if depth > 3 or not isinstance(value, (list, tuple, dict)) or len(parts := _parts(value)) > 1000:
         return False

@@ -48,8 +48,8 @@ def _adds_names(candidate: Candidate, source: SourceFile) -> bool:
 
 def _called(file: SourceFile, module: str) -> Iterator[str]:
     """What a file calls a module."""
-    for node in descend(file.tree):
-        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+    for node in file.imports:
+        for alias in node.names:
             if alias.name.rpartition(".")[2] == module:
                 yield alias.asname or module
 

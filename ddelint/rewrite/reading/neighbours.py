@@ -116,10 +116,10 @@ def _file(filename: str, read: Read | None) -> SourceFile | None:
     return _on_disk(filename, os.stat(filename).st_mtime_ns)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _on_disk(filename: str, _changed: int) -> SourceFile | None:
     try:
-        return SourceFile.read(Path(filename))
+        return source_of(filename)
     except (OSError, SourceError, ValueError):
         return None
 
@@ -133,11 +133,13 @@ def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
     mentions = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
     for other in _python_files(_project(path.parent)):
         try:
-            if other == filename or module not in _imported_words(other, os.stat(other).st_mtime_ns):
+            if other == filename or module not in _imported_words(other, changed := os.stat(other).st_mtime_ns):
                 continue
             if mentions.search(read_regular(other)) is None:
                 continue
-            source = source_of(other)
+            source = _on_disk(other, changed)
+            if source is None:
+                continue
             yield from ((source, called) for called in _names(source, os.fsdecode(module), name))
         except (OSError, SourceError, ValueError):
             continue
@@ -219,7 +221,7 @@ def imports_file(source: SourceFile, filename: str) -> bool:
 def _names(source: SourceFile, module: str, name: str) -> Iterator[str]:
     """What a file calls `name` by, where it imports it or its module."""
     found = set()
-    for node in ast.walk(source.tree):
+    for node in source.imports:
         match node:
             case ast.ImportFrom(module=str() as origin, names=names) if origin.rpartition(".")[2] == module:
                 found |= {alias.asname or alias.name for alias in names if alias.name == name}

@@ -13,7 +13,7 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.named import defined_in
 from ddelint.rewrite.reading.neighbours import Importers, importers, in_file, made_in
 from ddelint.sources.sites import Site
-from ddelint.sources.source import SourceFile, descend
+from ddelint.sources.source import SourceFile
 
 _MOST_FILES, _MOST_IMPORTS = 24, 16
 """Files that import the function, and names that each imports of the project, that are looked at."""
@@ -51,8 +51,8 @@ def _own_classes(file: SourceFile) -> tuple[str, ...]:
 
 def _imported_classes(file: SourceFile) -> Iterator[tuple[str, SourceFile]]:
     asked = 0
-    for node in descend(file.tree):
-        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+    for node in file.imports:
+        for alias in node.names:
             module = getattr(node, "module", None) or ""
             parts = {*module.split("."), *alias.name.split(".")}
             if parts & knowledge().tensor_classes:
