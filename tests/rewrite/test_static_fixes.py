@@ -192,6 +192,55 @@ def test_what_another_file_may_catch_keeps_its_raise(tmp_path: Path) -> None:
         assert ("torch._check" in fixed) is is_fixed
 
 
+OWN = "class BadBatch(ValueError):\n    pass\n\n\n__all__ = ['BadBatch']\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_fixed"),
+    [
+        ("import checks\n\nRETRIED = (checks.BadBatch, OSError)\n", False),
+        ("from checks import BadBatch\n\n\ndef run(f, x):\n    with passing(BadBatch):\n        return f(x)\n", False),
+        ("from guards import Passing\n\nGUARD = Passing('BadBatch')\n", False),
+        ("GUARD = Passing('checks.BadBatch')\n", False),
+        ("from checks import BadBatch\n\n\ndef run(f):\n    raise BadBatch(f)\n", True),
+        ("from checks import BadBatch\n\n\nclass Worse(BadBatch):\n    pass\n", True),
+        ("from checks import BadBatch\n\n__all__ = ['BadBatch']\n", True),
+        ('"""A BadBatch is one with large sums."""\n', True),
+    ],
+)
+def test_a_type_of_the_projects_own_may_be_caught_by_its_name(tmp_path: Path, text: str, is_fixed: bool) -> None:
+    checks = f"import torch\n\n\n{OWN}@torch.compile\n{SMALL}".replace("(x)", "(x: torch.Tensor)")
+    checks = checks.replace("raise ValueError", "raise BadBatch")
+    (tmp_path / "checks.py").write_text(checks)
+    (tmp_path / "use.py").write_text(text)
+    assert ("torch._check" in after_fixes(checks, str(tmp_path / "checks.py"))) is is_fixed
+
+
+@pytest.mark.parametrize(
+    ("kind", "called", "is_fixed"),
+    [
+        ("ValueError", "self.model(x)", False),
+        ("(KeyError, ValueError)", "self.model(x)", False),
+        ("KeyError", "self.model(x)", True),
+        ("Exception", "self.model(x)", True),
+        ("ValueError", "torch.load(x)", True),
+    ],
+)
+def test_a_model_that_is_handed_in_may_raise_where_it_is_caught(
+    tmp_path: Path, kind: str, called: str, is_fixed: bool
+) -> None:
+    model = f"import torch\n\n\n{LAYER}        return x\n"
+    (tmp_path / "model.py").write_text(model)
+    tried = f"        try:\n            return {called}\n        except {kind}:\n            return None\n"
+    made = "    def __init__(self, model):\n        self.model = model\n\n"
+    (tmp_path / "trainer.py").write_text(f"import torch\n\n\nclass Trainer:\n{made}    def step(self, x):\n{tried}")
+    assert "torch._check" in after_fixes(model, str(tmp_path / "model.py")), "nothing brings the two together"
+    (tmp_path / "main.py").write_text(
+        "from model import Layer\nfrom trainer import Trainer\n\nTrainer(Layer()).step(3)\n"
+    )
+    assert ("torch._check" in after_fixes(model, str(tmp_path / "model.py"))) is is_fixed
+
+
 @pytest.mark.parametrize(("kind", "is_fixed"), [("ValueError", False), ("KeyError", True)])
 def test_what_a_decorator_of_another_file_may_catch_keeps_its_raise(tmp_path: Path, kind: str, is_fixed: bool) -> None:
     tried = f"        try:\n            return f(*args)\n        except {kind}:\n            return 0\n"

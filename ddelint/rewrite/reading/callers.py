@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.knowledge.unions import is_none
 from ddelint.rewrite.candidate import Candidate
+from ddelint.rewrite.reading.found_by_text import calls_by_text, configurations_naming
 from ddelint.rewrite.reading.instances import is_instance
 from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -84,6 +85,9 @@ def other_callers(site: Site, run: Collection[str] | None = None, importing: Imp
             places += [f"{place}{in_file(other, source)}" for place in reported]
             given = _places(given for given in _handed_on(other, name) if not _is_in_what_ran(other, given, run))
             handed += [f"{place}{in_file(other, source)}" for place in given]
+        by_text = ((f, c) for f, c in calls_by_text(source, function) if not _was_run(f, c, run))
+        places += [f"{place}{in_file(file, source)}" for file, call in by_text for place in _places([call])]
+        handed += configurations_naming(source.filename, function.name)
     if places:
         return f"`{function.name}` is called at {_first_of(places)}, perhaps with what is no tensor"
     if handed:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.managers import caught, is_imported, library
+from ddelint.rewrite.reading.named_errors import files_beside, is_named, own_errors
 from ddelint.rewrite.reading.neighbours import Importers, comes_from, importers, imports_file
 from ddelint.rewrite.reading.reaching import (
     calls_of_anything,
@@ -53,6 +54,10 @@ def may_be_caught(site: Site, errors: tuple[type[BaseException], ...] = (), impo
         return True
     if not errors and _is_caught_elsewhere(names, site, raised, importing, is_handed_on=is_handed_on):
         return True
+    if not errors and is_named(own_errors(site.statement, site.source), site.source):
+        return True
+    if not errors and is_handed_on and _is_caught_beside(names, site, raised[0], importing):
+        return True
     if any(_catches(decorator, site.source, raised) for decorator in _decorators(names, site.source)):
         return True
     return _is_caught_at(names, site.source, raised, is_handed_on=is_handed_on)
@@ -85,14 +90,46 @@ def _is_caught_elsewhere(
     is_handed_on: bool,
 ) -> bool:
     """Whether another file of the project that imports one of the names catches something around it."""
-    top = {node.name for node in site.source.tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    owners = {node.name for node in site.source.ancestors(site.statement) if isinstance(node, ast.ClassDef)}
     return any(
         _is_caught_at({called}, file, raised, is_handed_on=is_handed_on)
-        for name in sorted((set(names) | owners) & top)
+        for name in _at_the_top(names, site)
         for file, called in importing(site.source.filename, name)
         if imports_file(file, site.source.filename)
     )
+
+
+def _at_the_top(names: Collection[str], site: Site) -> list[str]:
+    """What others may import of the file to come to the site: some names, and the classes around it."""
+    top = {node.name for node in site.source.tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    owners = {node.name for node in site.source.ancestors(site.statement) if isinstance(node, ast.ClassDef)}
+    return sorted((set(names) | owners) & top)
+
+
+def _is_caught_beside(
+    names: Collection[str], site: Site, raised: type[BaseException] | None, importing: Importers
+) -> bool:
+    """Whether a file that is imported beside this one catches what is raised, and not the RuntimeError in its place,
+    around what it doesn't know (`try: loss = self.model(batch)`)."""
+    if raised is None or issubclass(RuntimeError, raised):
+        return False
+    kinds = [kind for kind in raised.__mro__ if not issubclass(RuntimeError, kind)]
+    return any(
+        _is_guarded_from(file, call, kinds)
+        for file in files_beside(site.source, _at_the_top(names, site), importing)
+        for call in calls_of_anything(file)
+    )
+
+
+def _is_guarded_from(source: SourceFile, node: ast.AST, kinds: Collection[type[BaseException]]) -> bool:
+    """Whether one of some types of Python's own is caught by its name around a call."""
+    child = node
+    for parent in source.ancestors(node):
+        if isinstance(parent, _SCOPES):
+            return False
+        if any(kind is not None and _type_named(kind) in kinds for kind in caught(parent, child, source)):
+            return True
+        child = parent
+    return False
 
 
 def _decorators(names: Collection[str], source: SourceFile) -> Iterator[ast.expr]:

@@ -1,5 +1,5 @@
 """Python that stands in something else than a Python file: the code cells of a notebook, and the examples of
-docstrings (`>>> f(3)`), which doctest runs."""
+docstrings and of texts such as a README (`>>> f(3)`), which doctest runs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import ast
 import doctest
 import json
 import os
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,21 +16,29 @@ from ddelint.sources.source import SourceFile
 from ddelint.system.files import read_regular
 
 NOTEBOOK = ".ipynb"
+TEXTS = (".md", ".rst", ".txt")
+"""How texts end that may hold examples."""
 _PROMPT = ">>>"
 _LARGEST = 4_000_000
 """Bytes of a notebook; pictures make them large."""
+_LARGEST_TEXT = 400_000
+"""Bytes of a text; what is larger is data."""
 
 
 def source_of(filename: str) -> SourceFile:
-    """A Python file, or a notebook's code as one. Raises OSError, SourceError, ValueError."""
-    if not filename.endswith(NOTEBOOK):
+    """A Python file, or a notebook's or a text's code as one. Raises OSError, SourceError, ValueError."""
+    if filename.endswith(".py"):
         return SourceFile.read(Path(filename))
     return SourceFile(filename, code_of(filename, os.stat(filename).st_mtime_ns))
 
 
 @lru_cache(maxsize=256)
 def code_of(filename: str, _changed: int) -> str:
-    """The code cells of a notebook, as far as they are Python, without IPython's lines. Raises OSError, ValueError."""
+    """The code cells of a notebook, as far as they are Python, without IPython's lines, or the examples in a text.
+    Raises OSError, ValueError."""
+    if not filename.endswith(NOTEBOOK):
+        is_text = os.stat(filename).st_size <= _LARGEST_TEXT
+        return _in_rows(_placed(read_regular(filename).decode(errors="replace"), 1)) if is_text else ""
     data = read_regular(filename)
     try:
         notebook = json.loads(data) if len(data) <= _LARGEST else None
@@ -63,14 +72,18 @@ def _examples(source: SourceFile) -> SourceFile | None:
         match owner.body[:1]:
             case [ast.Expr(value=ast.Constant(value=str() as text), lineno=row)] if _PROMPT in text:
                 lines |= _placed(text, row)
-    if not lines:
-        return None
-    text = "\n".join(lines.get(row, "") for row in range(1, max(lines) + 1))
-    return SourceFile(f"{source.filename} (doctest)", f"{text}\n")
+    return SourceFile(f"{source.filename} (doctest)", _in_rows(lines)) if lines else None
+
+
+def _in_rows(lines: Mapping[int, str]) -> str:
+    """The lines, each in its row."""
+    return "".join(f"{lines.get(row, '')}\n" for row in range(1, max(lines, default=0) + 1))
 
 
 def _placed(text: str, first: int) -> dict[int, str]:
-    """The lines of a docstring's examples that are Python, by their rows."""
+    """The lines of the examples in a docstring or another text that are Python, by their rows."""
+    if _PROMPT not in text:
+        return {}
     try:
         examples = doctest.DocTestParser().get_examples(text)
     except ValueError:

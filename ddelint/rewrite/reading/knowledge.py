@@ -120,6 +120,8 @@ class Knowledge:
     number_libraries: frozenset[str]
     looking_into: frozenset[str]
     replacing: frozenset[str]
+    filling: frozenset[str]
+    importing: frozenset[str]
     exposing: frozenset[str]
     tensor_classes: frozenset[str]
     extremes: Mapping[str, str]

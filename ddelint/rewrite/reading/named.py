@@ -12,7 +12,10 @@ from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.sources.source import SourceFile, descend
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Replacing = ast.Attribute | ast.Subscript | ast.Call
 _MOST_FILES = 64
+_ANY = ""
+_NAMESPACES = frozenset(("globals", "vars"))
 
 
 def calls_of(source: SourceFile, name: str) -> Sequence[ast.Call]:
@@ -103,15 +106,22 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.Attribute, a
                 yield from _pairs(one, part)
 
 
-def replacements_of(source: SourceFile, name: str) -> Sequence[ast.Attribute | ast.Call]:
+def replacements_of(source: SourceFile, name: str) -> Sequence[Replacing]:
     """Where a file puts something else in the place of what other objects have under a name: the targets of assignments
-    (`Model.name = other`), and calls that are given the name as a text (`setattr(Model, "name", other)`)."""
+    (`Model.name = other`, `globals()["name"] = other`), and calls that are given the name as a text
+    (`setattr(Model, "name", other)`)."""
     return _replacements(source).get(name, ())
 
 
+def replacements_of_any(source: SourceFile) -> Sequence[Replacing]:
+    """The same under a name that is made at run time (`setattr(Model, name, other)`, `globals()[name] = other`): it may
+    be any."""
+    return _replacements(source).get(_ANY, ())
+
+
 @lru_cache(maxsize=_MOST_FILES)
-def _replacements(source: SourceFile) -> Mapping[str, Sequence[ast.Attribute | ast.Call]]:
-    found: dict[str, list[ast.Attribute | ast.Call]] = {}
+def _replacements(source: SourceFile) -> Mapping[str, Sequence[Replacing]]:
+    found: dict[str, list[Replacing]] = {}
     for target, _ in _stores(source):
         found.setdefault(target.attr, []).append(target)
     for node in descend(source.tree):
@@ -120,7 +130,29 @@ def _replacements(source: SourceFile) -> Mapping[str, Sequence[ast.Attribute | a
                 texts = [text for argument in arguments for text in _texts(argument)]
                 for text in (*texts, *(keyword.arg for keyword in node.keywords if keyword.arg)):
                     found.setdefault(text.rpartition(".")[2], []).append(node)
+                match arguments:  # `type(name, bases, body)` makes a class of its own
+                    case [_, named, _] if not isinstance(named, (ast.Constant, ast.Tuple)):
+                        found.setdefault(_ANY, []).append(node)
+            case ast.Subscript(value=holder, slice=key, ctx=ast.Store()) if is_namespace(holder):
+                found.setdefault(next(_texts(key), _ANY), []).append(node)
+            case ast.Call(func=ast.Attribute(value=holder, attr=verb), args=arguments) if (
+                verb in knowledge().filling and is_namespace(holder)
+            ):
+                names = [text for argument in arguments for text in _texts(argument)]
+                names += [keyword.arg for keyword in node.keywords if keyword.arg]
+                for name in names or [_ANY]:
+                    found.setdefault(name, []).append(node)
     return MappingProxyType(found)
+
+
+def is_namespace(node: ast.expr) -> bool:
+    """Whether it is the table of the names of a module, or of another object: `globals()`, `vars(losses)`."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            return name in _NAMESPACES
+        case ast.Attribute(attr="__dict__"):
+            return True
+    return False
 
 
 def _texts(argument: ast.expr) -> Iterator[str]:

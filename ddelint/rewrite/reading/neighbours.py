@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from ddelint.rewrite.reading.in_texts import NOTEBOOK, code_of, examples_of, source_of
+from ddelint.rewrite.reading.in_texts import NOTEBOOK, TEXTS, code_of, examples_of, source_of
 from ddelint.sources.source import SourceError, SourceFile
 from ddelint.system.files import read_regular
 
@@ -126,7 +126,7 @@ def _on_disk(filename: str, _changed: int) -> SourceFile | None:
 
 def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
     """The files of the same project that import `name` from this one, or its module, each with what it calls it: the
-    code of notebooks among them, and the examples in its own docstrings."""
+    code of notebooks among them, the examples in texts (`>>> f(3)` in a README), and those in its own docstrings."""
     path, module = Path(filename), _module_word(filename)
     if (own := _examples_in(filename)) is not None:
         yield own, name
@@ -194,7 +194,7 @@ def _module_word(filename: str) -> bytes:
 @lru_cache(maxsize=_MOST_FILES)
 def _imported_words(filename: str, _changed: int) -> frozenset[bytes]:
     """The names in a file's import statements, by its text alone. Raises OSError, ValueError."""
-    data = code_of(filename, _changed).encode() if filename.endswith(NOTEBOOK) else read_regular(filename)
+    data = read_regular(filename) if filename.endswith(".py") else code_of(filename, _changed).encode()
     return frozenset(word for line in _IMPORTS.findall(data) for word in _WORDS.findall(line))
 
 
@@ -243,11 +243,20 @@ def _project(folder: Path) -> Path:
     return folder
 
 
+def files_around(filename: str, endings: tuple[str, ...] = (".py", NOTEBOOK)) -> tuple[str, ...]:
+    """The files of the project around a file that end in one of several ways."""
+    return _files(_project(Path(filename).parent), endings)
+
+
 def _python_files(folder: Path) -> tuple[str, ...]:
+    return _files(folder, (".py", NOTEBOOK, *TEXTS))
+
+
+def _files(folder: Path, endings: tuple[str, ...]) -> tuple[str, ...]:
     found: list[str] = []
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
-        found += [os.path.join(where, name) for name in sorted(names) if name.endswith((".py", NOTEBOOK))]
+        found += [os.path.join(where, name) for name in sorted(names) if name.endswith(endings)]
         if len(found) > _MOST_FILES:
             break
     return tuple(found[:_MOST_FILES])

@@ -8,7 +8,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from ddelint.knowledge.operators import terminal_name
-from ddelint.rewrite.reading.named import classes_of, functions_of, replacements_of
+from ddelint.rewrite.reading.named import (
+    Replacing,
+    classes_of,
+    functions_of,
+    is_namespace,
+    replacements_of,
+    replacements_of_any,
+)
 from ddelint.rewrite.reading.names import qualified_name
 from ddelint.rewrite.reading.neighbours import Importers, imported, importers, in_file, module_name
 from ddelint.rewrite.reading.reaching import heirs
@@ -86,30 +93,46 @@ def _is_method(source: SourceFile, name: str) -> bool:
     return any(isinstance(source.parents.get(node), ast.ClassDef) for node in functions_of(source, name))
 
 
-def _replaced(
-    file: SourceFile, name: str, run: Collection[str], classes: Collection[str] = ()
-) -> Iterator[ast.Attribute | ast.Call]:
+def _replaced(file: SourceFile, name: str, run: Collection[str], classes: Collection[str] = ()) -> Iterator[Replacing]:
     """Where a file puts something that was not run in the place of what goes by a name. What a class of no such family
-    keeps of its own under the name is none."""
+    keeps of its own under the name is none; under a name made at run time only a class of the family, or a module
+    (`_is_of_module`), has it."""
     for node in replacements_of(file, name):
         match node:
             case ast.Attribute(value=ast.Name(id="self")):
                 owner = next((n for n in file.ancestors(node) if isinstance(n, ast.ClassDef)), None)
                 if owner is None or owner.name not in classes:
                     continue
-        match file.parents.get(node) if isinstance(node, ast.Attribute) else node:
+        match node if isinstance(node, ast.Call) else file.parents.get(node):
             case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) | ast.Call(args=[*_, value]) if (
                 f"{file.filename}::{terminal_name(value)}" in run
             ):
                 continue
         yield node
+    yield from (node for node in replacements_of_any(file) if not classes or terminal_name(_holder(node)) in classes)
 
 
-def _is_of_module(node: ast.Attribute | ast.Call, file: SourceFile, source: SourceFile) -> bool:
-    """Whether what is replaced is an attribute of the module that a file is: `helpers.name`, `"pkg.helpers.name"`."""
-    holder = node.value if isinstance(node, ast.Attribute) else node.args[0] if node.args else node
-    module = module_name(source.filename)
+def _holder(node: Replacing) -> ast.expr:
+    """What has that in whose place something is put: of `vars(losses)["name"]`, losses."""
+    match node:
+        case ast.Attribute(value=holder) | ast.Subscript(value=holder):
+            pass
+        case ast.Call(func=ast.Attribute(value=holder)) if is_namespace(holder):  # `globals().update(name=other)`
+            pass
+        case ast.Call(args=[holder, *_]):
+            pass
+        case _:
+            return node
     match holder:
+        case ast.Call(args=[inner]) | ast.Attribute(value=inner, attr="__dict__") if is_namespace(holder):
+            return inner
+    return holder
+
+
+def _is_of_module(node: Replacing, file: SourceFile, source: SourceFile) -> bool:
+    """Whether what is replaced is an attribute of the module that a file is: `helpers.name`, `"pkg.helpers.name"`."""
+    module = module_name(source.filename)
+    match _holder(node):
         case ast.Constant(value=str() as text):
             return module in text.split(".")
         case ast.Name(id=name):
@@ -119,6 +142,8 @@ def _is_of_module(node: ast.Attribute | ast.Call, file: SourceFile, source: Sour
             return name == module
         case ast.Subscript(value=ast.Attribute(attr="modules")):  # `sys.modules[__name__]`
             return True
+        case ast.Call(func=ast.Name(id="globals")):
+            return file is source
     return False
 
 

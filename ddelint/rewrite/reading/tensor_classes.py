@@ -8,16 +8,17 @@ import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from ddelint.knowledge.operators import terminal_name
+from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.named import defined_in
+from ddelint.rewrite.reading.named import classes_of, defined_in
 from ddelint.rewrite.reading.neighbours import Importers, importers, in_file, made_in
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile
 
 _MOST_FILES, _MOST_IMPORTS = 24, 16
 """Files that import the function, and names that each imports of the project, that are looked at."""
-_CLASS = re.compile(r"^[ \t]*class\s+\w+\((?:[^)]*[\s,.(])?Tensor\b", re.MULTILINE)
+_MOST_BASES = 4
+_CLASS = re.compile(r"^[ \t]*class\s+\w+\(", re.MULTILINE)
 
 
 def own_tensors(site: Site, run: Collection[str], importing: Importers = importers) -> str:
@@ -39,14 +40,39 @@ def own_tensors(site: Site, run: Collection[str], importing: Importers = importe
 @lru_cache(maxsize=64)
 def _classes_known(file: SourceFile) -> tuple[tuple[str, SourceFile], ...]:
     """The classes of tensors that a file has or imports, each with the file that it is of."""
-    return (*((name, file) for name in _own_classes(file)), *_imported_classes(file))
+    return tuple(dict.fromkeys((*_own_classes(file), *_imported_classes(file))))
 
 
 @lru_cache(maxsize=64)
-def _own_classes(file: SourceFile) -> tuple[str, ...]:
+def _own_classes(file: SourceFile) -> tuple[tuple[str, SourceFile], ...]:
+    """The classes of a file that are made of torch's own tensor, by way of others as well, and what they are made of,
+    as far as it does more than to have a name."""
     if _CLASS.search(file.text) is None:
         return ()
-    return tuple(node.name for node in defined_in(file) if isinstance(node, ast.ClassDef) and _is_tensor(node))
+    own = (node for node in defined_in(file) if isinstance(node, ast.ClassDef))
+    return tuple(found for node in own for found in _doing_more(node, file, _MOST_BASES) or ())
+
+
+def _doing_more(node: ast.ClassDef, file: SourceFile, depth: int) -> list[tuple[str, SourceFile]] | None:
+    """The class, and those that it is made of, that do more than to have a name; None for what is no tensor."""
+    below = [found for base in node.bases if (found := _bases_doing_more(base, file, depth)) is not None]
+    if not below:
+        return None
+    does_more = any(isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef)) for member in node.body)
+    return [(node.name, file)] * does_more + [one for found in below for one in found]
+
+
+def _bases_doing_more(base: ast.expr, file: SourceFile, depth: int) -> list[tuple[str, SourceFile]] | None:
+    """The same of what a class is made of: `torch.Tensor`, `Length` of this file or another, `meters.Length`."""
+    name = terminal_name(base)
+    if name == "Tensor":
+        return []
+    if not depth:
+        return None
+    if not (found := classes_of(file, name)) and (made := made_in(file, dotted_name(base).partition(".")[0])):
+        file = made[0]
+        found = classes_of(file, made[1] or name)
+    return next((_doing_more(one, file, depth - 1) for one in found), None)
 
 
 def _imported_classes(file: SourceFile) -> Iterator[tuple[str, SourceFile]]:
@@ -63,12 +89,5 @@ def _imported_classes(file: SourceFile) -> Iterator[tuple[str, SourceFile]]:
             if (made := made_in(file, alias.asname or alias.name)) is not None:
                 asked += 1
                 where, name = made
-                if name in _own_classes(where):
-                    yield name, where
-
-
-def _is_tensor(node: ast.ClassDef) -> bool:
-    """Whether a class is made of torch's own tensor, and does more than to have a name."""
-    return any(terminal_name(base) == "Tensor" for base in node.bases) and any(
-        isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef)) for member in node.body
-    )
+                for one in classes_of(where, name):
+                    yield from _doing_more(one, where, _MOST_BASES) or ()

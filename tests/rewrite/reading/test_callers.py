@@ -140,6 +140,103 @@ def test_so_do_the_cells_of_a_notebook(project: Path, cell: str, is_doubtful: bo
 
 
 @pytest.mark.parametrize(
+    ("text", "is_doubtful"),
+    [
+        (">>> from package.helpers import at_most\n>>> at_most(5, 3)\n3\n", True),
+        (
+            "Bounds\n======\n\n  >>> from package import helpers\n  >>> helpers.at_most(9, 3)\n",
+            True,
+        ),
+        (">>> import torch\n>>> from package.helpers import at_most\n>>> at_most(torch.tensor(5), 3)\n", False),
+        ("from package.helpers import at_most\nat_most(5, 3)\n", False),
+        (">>> from package.others import at_most\n>>> at_most(5, 3)\n", False),
+        (">>> from package.helpers import at_most\n>>> at_most(5,\n", False),
+    ],
+)
+@pytest.mark.parametrize("ending", ["rst", "md", "txt"])
+def test_so_do_the_examples_of_a_text(project: Path, text: str, is_doubtful: bool, ending: str) -> None:
+    (project.parent / f"README.{ending}").write_text(text)
+    found = callers(project, RUN, ALONE)
+    assert (f"of README.{ending}" in found) is is_doubtful
+    assert bool(found) is is_doubtful
+    if text.startswith("Bounds"):
+        assert f"line 5 of README.{ending}" in found, "the row that it stands in"
+
+
+LOADING = "import importlib\nimport sys\n\n\ndef main(where, name, steps: int):\n    "
+LOAD = "importlib.import_module"
+
+
+@pytest.mark.parametrize(
+    ("body", "is_doubtful"),
+    [
+        (f"curve = getattr({LOAD}(where), name)\n    return [curve(n, 9) for n in range(steps)]", True),
+        (f"return getattr({LOAD}(where), name)(steps, 3)", True),
+        (f"module = {LOAD}(where)\n    curve = getattr(module, name)\n    return curve(3, n=2)", False),
+        (f"curve = getattr({LOAD}(where), name)\n    return curve(most=3, n=2)", True),
+        (f"curve = getattr({LOAD}(where), name)\n    return curve(load(where), 2.5)", True),
+        (f"curve = getattr({LOAD}(where), name)\n    return curve(batch, labels)", False),
+        (f"curve = getattr({LOAD}(where), name)\n    return curve(1, 2, 3)", False),
+        (f"module = {LOAD}('package.helpers')\n    return module.at_most(batch, 3)", True),
+        (f"module = {LOAD}('package.helpers')\n    return module.at_most(torch.tensor(3), 3)", False),
+        (f"module = {LOAD}('package.others')\n    return module.at_most(batch, 3)", False),
+        (f"module = {LOAD}('package.helpers')\n    return module.at_least(batch, 3)", False),
+        (f"return getattr({LOAD}('package.helpers'), 'at_most')(batch, 3)", True),
+        (f"return getattr({LOAD}('package.helpers'), 'at_least')(3, 3)", False),
+        ("return getattr(sys.modules['package.helpers'], name)(3, 3)", True),
+        ("from package import helpers\n    return getattr(helpers, name)(3, 3)", False),
+        ("return getattr(where, name)(3, 3)", False),
+        ("return globals()[name](3, 3)", False),
+    ],
+)
+def test_a_function_that_is_found_by_a_text(project: Path, body: str, is_doubtful: bool) -> None:
+    (project / "sweep.py").write_text(LOADING + body + "\n")
+    found = callers(project, RUN, ALONE)
+    assert ("of sweep.py, perhaps with what is no tensor" in found) is is_doubtful
+    assert bool(found) is is_doubtful
+
+
+def test_one_that_an_imported_module_is_asked_for_by_a_text(project: Path) -> None:
+    (project / "sweep.py").write_text("from package import helpers\n\n\nx = getattr(helpers, NAME)(3, 4)\n")
+    assert "line 4 of sweep.py" in callers(project, RUN, ALONE)
+
+
+@pytest.mark.parametrize(
+    ("by_text", "is_doubtful"),
+    [
+        ("globals()[name](3, n)", True),
+        ("globals()['at_most'](x, n)", True),
+        ("getattr(sys.modules[__name__], name)(3, n)", True),
+        ("globals()['budget'](3, n)", False),
+        ("globals()[name](x, y)", False),
+    ],
+)
+def test_its_own_file_may_find_it_so(project: Path, by_text: str, is_doubtful: bool) -> None:
+    found = callers(project, RUN, ALONE + f"\ndef called(name, x, y, n: int):\n    return {by_text}\n")
+    assert bool(found) is is_doubtful
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_named"),
+    [
+        ("conf/loss.yaml", "loss:\n  _target_: package.helpers.at_most\n  most: 3\n", True),
+        ("pyproject.toml", '[project.scripts]\nbound = "package.helpers:at_most"\n', True),
+        ("conf/loss.json", '{"class_path": "helpers.at_most"}', True),
+        ("conf/loss.yaml", "loss:\n  _target_: package.helpers.at_most_one\n", False),
+        ("conf/loss.yaml", "# package.helpers.at_most\nloss: other_helpers.at_most\n", False),
+        ("notes.txt", "package.helpers.at_most\n", False),
+    ],
+)
+def test_a_configuration_that_names_it(project: Path, name: str, text: str, is_named: bool) -> None:
+    path = project.parent / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    found = callers(project, RUN, ALONE)
+    assert (f"is handed on at line 2 of {path.name}" in found or f"line 1 of {path.name}" in found) is is_named
+    assert bool(found) is is_named
+
+
+@pytest.mark.parametrize(
     "call",
     [
         "from package.helpers import at_most\ndef test():\n    assert at_most(torch.tensor(3), 4) == 3",

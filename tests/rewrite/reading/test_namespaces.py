@@ -87,6 +87,9 @@ BOXES = "class Boxes(torch.Tensor):\n    @classmethod\n    def __torch_function_
         ("from losses import fn\nfrom guarded import Boxes\n", True),
         ("import losses\nfrom torchvision import tv_tensors\n\n\ndef run(x):\n    return losses.fn(x, x)\n", True),
         ("from losses import fn\nfrom boxes import Other\n", False),
+        ("import boxes\nfrom losses import fn\n\n\nclass Turned(boxes.Boxes):\n    pass\n", True),
+        ("import boxes\nfrom losses import fn\n\n\nclass Turned(boxes.Plain):\n    pass\n", False),
+        ("from losses import fn\nfrom turned import Turned\n", True),
         (
             "import torch\nfrom losses import fn\n\n\nclass Net(torch.nn.Module):\n    def f(self):\n        pass\n",
             False,
@@ -95,7 +98,10 @@ BOXES = "class Boxes(torch.Tensor):\n    @classmethod\n    def __torch_function_
     ],
 )
 def test_a_class_of_tensors_that_was_not_run(tmp_path: Path, text: str, counts: bool) -> None:
-    (tmp_path / "boxes.py").write_text(f"import torch\n\n\n{BOXES}class Other:\n    pass\n")
+    (tmp_path / "boxes.py").write_text(
+        f"import torch\n\n\n{BOXES}class Plain(torch.Tensor):\n    pass\n\n\nclass Other:\n    pass\n"
+    )
+    (tmp_path / "turned.py").write_text("import boxes\n\n\nclass Turned(boxes.Boxes):\n    pass\n")
     (tmp_path / "handed.py").write_text("from boxes import Boxes as Frames\n")
     guarded = "import torch\n\nif True:\n" + "".join(f"    {line}\n" for line in BOXES.splitlines())
     (tmp_path / "guarded.py").write_text(guarded)
@@ -112,3 +118,15 @@ def test_one_of_the_file_itself_counts(tmp_path: Path) -> None:
         TEXT + BOXES, "x.sum() == 0 or y.max() > 1", TYPES, "DDE105", filename=str(tmp_path / "losses.py")
     )
     assert own_tensors(context.site, ()).startswith("`Boxes` is a tensor of a class of its own")
+
+
+def test_an_heir_with_something_of_its_own_has_to_run_itself(tmp_path: Path) -> None:
+    (tmp_path / "boxes.py").write_text(f"import torch\n\n\n{BOXES}")
+    heir = (
+        "from boxes import Boxes\n\n\nclass Turned(Boxes):\n    def __torch_function__(self, *_):\n        return 2\n"
+    )
+    (tmp_path / "serve.py").write_text(f"from losses import fn\n{heir}")
+    context = context_of(TEXT, "x.sum() == 0 or y.max() > 1", TYPES, "DDE105", filename=str(tmp_path / "losses.py"))
+    run = {f"{tmp_path / 'boxes.py'}::Boxes.__torch_function__"}
+    assert own_tensors(context.site, run).startswith("`Turned` of serve.py is a tensor")
+    assert own_tensors(context.site, {*run, f"{tmp_path / 'serve.py'}::Turned.__torch_function__"}) == ""

@@ -148,12 +148,53 @@ CALLING = BASE.replace("self.after(x)", "after(x)") + "def after(x):\n    return
         ("from model import after\n\n\ndef test(monkeypatch):\n    monkeypatch.setattr('model.after', len)\n", True),
         ("from model import after\n\n\ndef run(args):\n    args.after = 3\n    return after(args)\n", False),
         ("import model\n\nmodel.before = len\nafter = 3\n", False),
+        ("import model\n\nvars(model)['after'] = len\n", True),
+        ("import model\n\nmodel.__dict__['after'] = len\n", True),
+        ("import model\n\nvars(model).update(after=len)\n", True),
+        ("import model\n\nfor name in ('after',):\n    setattr(model, name, len)\n", True),
+        ("import model\n\nfor name in ('after',):\n    vars(model)[name] = len\n", True),
+        ("import model\n\nvars(model).update({n: len for n in ('after',)})\n", True),
+        ("import model\n\nvars(model)['before'] = len\nafter = 3\n", False),
+        ("import model\n\nglobals()['after'] = model.after\n", False),
+        (
+            "from model import after\n\n\ndef run(a, name):\n    setattr(a, name, 3)\n    return after(a)\n",
+            False,
+        ),
     ],
 )
 def test_a_function_of_the_module_that_is_replaced(tmp_path: Path, text: str, counts: bool) -> None:
     (tmp_path / "model.py").write_text(CALLING)
     (tmp_path / "strict.py").write_text(text)
     assert found(CALLING, filename=str(tmp_path / "model.py")).startswith(REPLACED) is counts
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ('def use(other):\n    globals()["after"] = other\n', True),
+        ("def use(name):\n    globals()[name] = globals()[f'strict_{name}']\n", True),
+        ("def use(**others):\n    globals().update(others)\n", True),
+        ("def use(name, other):\n    setattr(sys.modules[__name__], name, other)\n", True),
+        ('def use(other):\n    globals()["before"] = other\n', False),
+        ('def use():\n    globals()["after"]()\n    options.__dict__["x"] = 3\n', False),
+    ],
+)
+def test_so_may_one_be_that_its_own_file_replaces(text: str, counts: bool) -> None:
+    assert found(CALLING + text).startswith(REPLACED) is counts
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ('for name in ("after", "before"):\n    setattr(Base, name, logged(getattr(Base, name)))\n', True),
+        ("def watch(model, name):\n    patch.object(Base, name, logged(name))\n", True),
+        ("def made(name, body):\n    return type(name, (Base,), body)\n", False),
+        ("def put(options, name):\n    setattr(options, name, 3)\n", False),
+    ],
+)
+def test_a_method_under_a_name_that_is_made_at_run_time(text: str, counts: bool) -> None:
+    method = "    def after(self, x):\n        return x\n\n\n"
+    assert found(BASE.rstrip() + "\n\n" + method + text).startswith(REPLACED) is counts
 
 
 @pytest.mark.parametrize("text", ["import model\n\nmodel.after = len\n", "patch('model.after', len)\nimport model\n"])
