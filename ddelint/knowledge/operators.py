@@ -264,7 +264,7 @@ def _with_facts(table: dict[str, Any], facts: Mapping[str, Any], path: Path) -> 
 
 
 def _with_flagged_words(table: dict[str, Any]) -> dict[str, Any]:
-    """The tables with what the scan of bytes must not overlook for the sake of rules that name functions."""
+    """The tables with what the scan of bytes must not overlook: what rules name, and classes that ask."""
     scan = dict(table["prefilter"])
     if extensions.rule_tables():
         from ddelint.knowledge.catalog import flagging_rules
@@ -274,6 +274,7 @@ def _with_flagged_words(table: dict[str, Any]) -> dict[str, Any]:
             key = "comments" if rule.flags.everywhere else "always"
             scan[key] = [*scan[key], *(f"{word}(" for word in rule.flags.words)]
     scan["comments"] = [*scan["comments"], *extensions.prefixes()[1:]]
+    scan["calls"] = [*scan["calls"], *table["regions"]["validating_classes"]]
     return {**table, "prefilter": scan}
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from packages import checked
 
+from ddelint.static.program.distributed import is_distributed
+
 OPTIMIZER = """
 import torch
 
@@ -90,3 +92,18 @@ def test_what_was_remembered_of_a_file_before_it_was_distributed(tmp_path: Path)
     assert (before, seen() > 0) == (0, True)
     (tmp_path / "pyproject.toml").unlink()
     assert seen() == 0
+
+
+def test_what_a_process_remembers_of_a_folder(tmp_path: Path) -> None:
+    path = tmp_path / "careful.py"
+    path.touch()
+    settings, installed = tmp_path / "pyproject.toml", tmp_path / "careful-1.dist-info"
+    seen = [is_distributed(str(path))]
+    for text in ('[project]\nname = "careful"\n', '[project]\nname = "reckless"\n'):
+        settings.write_text(text)
+        seen.append(is_distributed(str(path)))
+    installed.mkdir()
+    (installed / "RECORD").write_text("careful.py,sha256=x,20\n")
+    os.utime(tmp_path, ns=(1, 1))
+    seen.append(is_distributed(str(path)))
+    assert seen == [False, True, False, True]

@@ -30,6 +30,8 @@ class Codec(torch.nn.Module):
         "for _ in range(3):\n            self.accelerator.backward(x.sum() / 2)",
         "with torch.enable_grad():\n            loss = x.sum()\n            loss.backward()\n        return x",
         "self.optimizer.step()\n        return x",
+        "for p in x:\n            for q in p:\n                break\n            p.sum().backward()",
+        "for p in x:\n            p.sum().backward()\n            if p.dim() > 1:\n                break",
         "self.rows_memmap[0] = x\n        return x",
     ],
 )
@@ -58,6 +60,8 @@ def test_a_module_that_trains_when_it_is_called_is_silent(tmp_path: Path, behind
         ),
         ("y = x", "x = self.opt.step(x)\n        return x"),
         ("y = x", "return x + self.rows_memmap[0]"),
+        ("y = x", "for p in x:\n            if p.dim() > 1:\n                continue\n            p.sum().backward()"),
+        ("y = x", "for p in x:\n            if p.dim() > 1: break\n            p.sum().backward()"),
     ],
 )
 def test_a_module_that_trains_on_request_alone_is_compiled(tmp_path: Path, before: str, behind: str) -> None:

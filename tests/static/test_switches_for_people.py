@@ -203,3 +203,57 @@ class Solver(torch.nn.Module):
 """
     assert rows(tmp_path, {"solver.py": text.format(default="True")}) == [("solver.py", 11)]
     assert rows(tmp_path, {"solver.py": text.format(default="False")}) == []
+
+
+SHOWING = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self, verbose):
+        super().__init__()
+        self.verbose = verbose
+
+    def show(self, x, verbose=None):
+        {first}
+        {then}
+
+    def forward(self, x: torch.Tensor, verbose=None, other=None):
+        self.show(x)
+        {shown}
+        return x
+"""
+SOME = 'print("some" if x.any() else "none")'
+
+
+@pytest.mark.parametrize(
+    ("shown", "found"),
+    [
+        (f"verbose and {SOME}", []),
+        (f"len(x) > 3 and self.verbose and {SOME}", []),
+        (f"x.all() and verbose and {SOME}", [15]),
+        (f"verbose or {SOME}", [15]),
+        (f"other and {SOME}", [15]),
+        (f"not verbose and {SOME}", [15]),
+        (f"verbose = verbose and {SOME}", [15]),
+    ],
+)
+def test_an_expression_that_shows(tmp_path: Path, shown: str, found: list[int]) -> None:
+    text = SHOWING.format(first="pass", then="pass", shown=shown)
+    assert sorted({row for _, row in rows(tmp_path, {"a.py": text})}) == found
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "found"),
+    [
+        ("if not self.verbose: return", SOME, []),
+        ("if not verbose:\n            return None", SOME, []),
+        ("if not other: return", SOME, [11]),
+        ("if self.verbose: return", SOME, [11]),
+        ("if not self.verbose: return", f"{SOME}; return x", [11]),
+        ("if not self.verbose: return", f"{SOME}; self.seen = x", [11]),
+        ("if not self.verbose: return x", SOME, [11]),
+    ],
+)
+def test_what_is_left_unless_people_look_on(tmp_path: Path, first: str, then: str, found: list[int]) -> None:
+    text = SHOWING.format(first=first, then=then, shown="pass")
+    assert sorted({row for _, row in rows(tmp_path, {"a.py": text})}) == ([12] if "\n" in first and found else found)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ddelint.knowledge.operators import operators
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.reading.around import around
-from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.managers import origin
 from ddelint.rewrite.writing.rewrites import Part, Rewrite, rewriting
 
@@ -38,6 +38,7 @@ def validated_in_eager(context: Context) -> Iterator[Rewrite]:
 
 def _option(called: str) -> str | None:
     """The argument that switches off the checks of a class, by its dotted name."""
+    known = operators().regions
     is_class = called.rpartition(".")[2][:1].isupper()
-    options = knowledge().validated.items()
-    return next((option for library, option in options if is_class and called.startswith(f"{library}.")), None)
+    ours = is_class and any(called.startswith(f"{library}.") for library in known["validating_libraries"])
+    return min(known["validating_arguments"]) if ours else None

@@ -200,7 +200,6 @@ class Knowledge:
     text_types: frozenset[str]
     handing_on: frozenset[str]
     taking_out: frozenset[str]
-    validated: Mapping[str, str]
     beyond: Beyond
     without_trace: Mapping[str, WithoutTrace]
     unshown: Mapping[str, str]

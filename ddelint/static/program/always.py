@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ddelint.knowledge.operators import operators
 from ddelint.static.program import eagerness, scan
+from ddelint.static.program.always_run import closed, is_always_run
 from ddelint.static.program.declared import Imported, Outline
 from ddelint.static.program.eagerness import Patterns
 from ddelint.static.program.imports import Consulted, Imports, Reached
@@ -86,7 +87,7 @@ class Always:
             if name not in targets:
                 targets[name] = self._target(name, around, owner)
             target = targets[name]
-            if target is not None and eagerness.is_always_run(text, match.end(), each=each):
+            if target is not None and is_always_run(text, match.end(), each=each):
                 targets[name] = None  # once is enough
                 if not _is_bound(name.partition(".")[0], text):
                     yield target
@@ -165,7 +166,7 @@ def _is_bound(name: str, text: str) -> bool:
     others = rf"\bfor [^\n]{{0,200}}?\b{name}\b[^\n(]*? in\b|\bas {name}\b|\bdef {name}\(|(?<![\w.]){name} := "
     if re.compile(f"{bound}|{others}", re.MULTILINE).search(text, opened) is not None:
         return True
-    header = text[opened : eagerness.closed(text, opened + 1) + 1]
+    header = text[opened : closed(text, opened + 1) + 1]
     return re.search(rf"[(,*\s]{name}\s*+[,:=)]", header) is not None
 
 

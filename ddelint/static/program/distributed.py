@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
+from collections.abc import Iterator
+from functools import lru_cache
 
 LARGEST = 100_000
 """Bytes that are read of what says so."""
@@ -16,18 +17,21 @@ _NAME = re.compile(
     re.MULTILINE,
 )
 _WORD = re.compile(r"\w++")
+_REMEMBERED = 1_000
+"""Folders."""
 _SETTINGS = ("pyproject.toml", "setup.py", "setup.cfg")
 
 
 def is_distributed(path: str) -> bool:
     """Whether a file that lies in no package is one that people install and import."""
     folder, name = os.path.split(os.path.abspath(path))
-    return name.removesuffix(".py") in _modules(folder)
+    seen = tuple(map(_stamp, (folder, *_settings(folder))))
+    return name.removesuffix(".py") in _modules(folder, seen)
 
 
-@cache
-def _modules(folder: str) -> frozenset[str]:
-    """The modules of a folder that distributions consist of."""
+@lru_cache(maxsize=_REMEMBERED)
+def _modules(folder: str, _seen: tuple[tuple[int, int] | None, ...]) -> frozenset[str]:
+    """The modules of a folder that distributions consist of; `_seen`: what must be as it was for that to hold."""
     try:
         names = os.listdir(folder)
     except OSError:
@@ -36,12 +40,26 @@ def _modules(folder: str) -> frozenset[str]:
     for name in names:
         if name.endswith(".dist-info"):
             found.update(_RECORDED.findall(_text(os.path.join(folder, name, "RECORD"))))
-    around = [folder, os.path.dirname(folder)] if os.path.basename(folder) == "src" else [folder]
-    for text in (_text(os.path.join(place, settings)) for place in around for settings in _SETTINGS):
+    for text in map(_text, _settings(folder)):
         for listed in _LISTED.findall(text):
             found.update(_WORD.findall(listed))
         found.update(re.sub(r"[.-]", "_", name) for name in _NAME.findall(text))
     return frozenset(found)
+
+
+def _settings(folder: str) -> Iterator[str]:
+    """The files in which a project says what it consists of."""
+    around = [folder, os.path.dirname(folder)] if os.path.basename(folder) == "src" else [folder]
+    return (os.path.join(place, settings) for place in around for settings in _SETTINGS)
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    """What changes where a file does, or what lies in a folder."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def _text(path: str) -> str:

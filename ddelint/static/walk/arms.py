@@ -9,10 +9,10 @@ import ast
 
 from ddelint.static.domain.joining import join
 from ddelint.static.domain.state import Choice, State, join_states
-from ddelint.static.domain.values import UNKNOWN, Value
+from ddelint.static.domain.values import NONE, UNKNOWN, Value
 from ddelint.static.transfer.truth import asks
 from ddelint.static.walk.branching import branch
-from ddelint.static.walk.for_people import only_for_people
+from ddelint.static.walk.for_people import only_for_people, only_shown_behind
 from ddelint.static.walk.switches import Bound, switch_of
 from ddelint.static.walk.walker import Walker
 
@@ -24,7 +24,10 @@ def if_statement(walker: Walker, node: ast.If, state: State) -> State | None:
     orelse: list[ast.stmt] = [node]
     while false is not None and (arm := _only_if(orelse)) is not None:
         orelse = arm.orelse
-        if not only_for_people(walker, arm, false):
+        if only_shown_behind(walker, arm, false):
+            walker.frames[-1].returned.append((NONE, false))
+            false = None
+        elif not only_for_people(walker, arm, false):
             true, false = branch(walker, arm.test, false)
             arms.append((arm, walker.block(arm.body, true)))
     after = walker.block(orelse, false)

@@ -49,6 +49,7 @@ from ddelint.static.walk.functions import hand_over, invoke
 from ddelint.static.walk.reading_data import noted_read
 from ddelint.static.walk.receivers import tensor_by_method
 from ddelint.static.walk.records import built, changed_record, named_tuple
+from ddelint.static.walk.validating import validated
 from ddelint.static.walk.walker import Walker
 
 
@@ -220,6 +221,7 @@ def _path(walker: Walker, path: Path, call: Call) -> Value:
     if name in known.symbolic:
         return _symbolic(walker, known.symbolic[name], call)
     if path.name not in known.of_others and path.name.rpartition(".")[0] not in known.regions["operator_namespaces"]:
+        validated(walker, path, call)
         return UNKNOWN
     return _operator_function(walker, name, call)
 

@@ -6,6 +6,7 @@ import ast
 
 from ddelint.knowledge.operators import operators, terminal_name
 from ddelint.sources.source import descend
+from ddelint.static.domain.definitions import FunctionNode
 from ddelint.static.domain.state import State
 from ddelint.static.program.eagerness import words_in
 from ddelint.static.transfer.truth import asks, decide
@@ -17,16 +18,43 @@ from ddelint.static.walk.walker import Walker
 def only_for_people(walker: Walker, node: ast.If, state: State) -> bool:
     """Whether an `if` waits for such a switch, which is not on by default, and changes nothing that others see."""
     operands = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
-    switches = [place for place, operand in enumerate(operands) if _is_switch(operand)]
     alternatives = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.Or)
-    if not switches or alternatives or not _only_shows(node.body, state):
+    return not alternatives and _only_shows(node.body, state) and _waits(walker, operands, state)
+
+
+def only_shown(walker: Walker, node: ast.expr, state: State) -> bool:
+    """Likewise for an expression that stands as a statement: `verbose and print(loss)`."""
+    match node:
+        case ast.BoolOp(op=ast.And(), values=[*operands, last]):
+            return _only_shows([ast.Expr(last)], state) and _waits(walker, operands, state)
+    return False
+
+
+def only_shown_behind(walker: Walker, node: ast.If, state: State) -> bool:
+    """Whether a function is left where such a switch is off, and all that it does behind that shows something."""
+    match node:
+        case ast.If(
+            test=ast.UnaryOp(op=ast.Not(), operand=switch),
+            body=[ast.Return(value=None | ast.Constant(value=None))],
+            orelse=[],
+        ) if _is_switch(switch):
+            function = walker.frames[-1].node
+            body = [*function.body] if isinstance(function, FunctionNode) else []
+            return node in body and _only_shows(body[body.index(node) + 1 :], state) and _waits(walker, [switch], state)
+    return False
+
+
+def _waits(walker: Walker, operands: list[ast.expr], state: State) -> bool:
+    """Whether one of what is asked in turn is such a switch, and off by default; what is asked before it is asked."""
+    place = next((place for place, operand in enumerate(operands) if _is_switch(operand)), None)
+    if place is None:
         return False
-    switch = operands[switches[0]]
+    switch = operands[place]
     value = walker.evaluate(switch, state)
     if asks(value) or decide(value, state.facts) is not None or by_default(walker, switch):
         return False
     current: State | None = state.copy()
-    for operand in operands[: switches[0]]:  # which are asked in any case
+    for operand in operands[:place]:
         if current is not None:
             current, _ = branch(walker, operand, current)
     return True

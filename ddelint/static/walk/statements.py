@@ -13,6 +13,7 @@ from ddelint.static.walk import hints
 from ddelint.static.walk.arithmetic import computed
 from ddelint.static.walk.binding import bind
 from ddelint.static.walk.branching import branch, split
+from ddelint.static.walk.for_people import only_shown
 from ddelint.static.walk.indexing import stored_at
 from ddelint.static.walk.walker import Walker
 
@@ -65,7 +66,7 @@ def delete(walker: Walker, node: ast.Delete, state: State) -> State:
 
 
 def expression_statement(walker: Walker, node: ast.Expr, state: State) -> State:
-    if not isinstance(node.value, ast.Constant):
+    if not isinstance(node.value, ast.Constant) and not only_shown(walker, node.value, state):
         walker.unused = node.value
         walker.evaluate(node.value, state)
     return state
