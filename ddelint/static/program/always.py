@@ -11,7 +11,6 @@ from ddelint.knowledge.operators import operators
 from ddelint.static.program import eagerness, scan
 from ddelint.static.program.always_run import closed, is_always_run
 from ddelint.static.program.declared import Imported, Outline
-from ddelint.static.program.eagerness import Patterns
 from ddelint.static.program.imports import Consulted, Imports, Reached
 from ddelint.static.program.inheritance import Inheritance
 
@@ -171,20 +170,23 @@ def _is_bound(name: str, text: str) -> bool:
 
 
 def _is_eager(text: str, outline: Outline) -> bool:
-    return eagerness.is_always_eager(text, _calls_outside(tuple(outline.imports.items())))
+    names = _outside(tuple(outline.imports.items()))
+    if not names:
+        return eagerness.is_always_eager(text)
+    numbers = rf"\.(?:{'|'.join(sorted(operators().regions['array_numbers']))})\b"
+    calls = re.compile(rf"(?<![\w.])(?:{names})\b(?!{numbers})[\w.]*+\(")
+    # what stands behind a library's being there runs wherever it is
+    text = re.sub(rf"\b(?:el)?if (?=(?:{names}) is not None:)", "with ", text)
+    return eagerness.is_always_eager(text, (("(", calls),))
 
 
 @lru_cache(maxsize=64)
-def _calls_outside(imports: tuple[tuple[str, Imported], ...]) -> Patterns:
-    """Calls of what a file imports from libraries that no compiler follows."""
+def _outside(imports: tuple[tuple[str, Imported], ...]) -> str:
+    """What a file imports from libraries that no compiler follows, as alternatives of a pattern."""
     known = operators().regions
     libraries = (known["drawing_libraries"] | known["array_libraries"]) - known["traced_libraries"]
     names = [name for name, way in imports if not way.level and (way.module or way.name).partition(".")[0] in libraries]
-    if not names:
-        return ()
-    numbers = rf"\.(?:{'|'.join(sorted(known['array_numbers']))})\b"
-    called = "|".join(map(re.escape, sorted(names)))
-    return (("(", re.compile(rf"(?<![\w.])(?:{called})\b(?!{numbers})[\w.]*+\(")),)
+    return "|".join(map(re.escape, sorted(names)))
 
 
 def reaching(

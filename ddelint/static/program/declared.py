@@ -110,6 +110,10 @@ _STORED = re.compile(
 """An attribute of an object or a class, and what it is set to."""
 _BOUND = re.compile(r"\n(\w++)(?::[^=\n]{0,300}+| )(?<= )= (\{[^}]{0,4000}+\}|\[[^\]]{0,4000}+\]|[^\n]++)")
 """Likewise a name of the module."""
+_LISTED_NAMES = re.compile(
+    r"__all__(?<=\n__all__)(?::[^=\n]{0,200}+| )(?<= )= [\[(]([^\[\]()]{0,50000}+)[\])][ \t]*+(?=#|\n|$)"
+)
+_QUOTED = re.compile(r"[\"'](\w++)[\"']")
 _MENTIONED = re.compile(r"(?<![\w.\"'])([A-Za-z_][\w.]*+)(?![\w.(\"'])")
 _NAMED = re.compile(r"(?<![\w.\"'])([A-Za-z_][\w.]*+)(?![\"'])")
 _RETURNED = re.compile(r"\breturn ([^\n]++)")
@@ -210,6 +214,14 @@ class Outline:
         for name, value in _BOUND.findall(self.text):
             found.setdefault(name, set()).update(_MENTIONED.findall(value))
         return {name: frozenset(names) for name, names in found.items() if names}
+
+    @cached_property
+    def listed(self) -> frozenset[str] | None:
+        """What the file says is for others, `__all__`; None where it does not say, or computes that."""
+        if self.text.count("__all__") != 1:
+            return None
+        found = _LISTED_NAMES.search(self.text)
+        return frozenset(_QUOTED.findall(found[1])) or None if found is not None else None
 
     @cached_property
     def functions(self) -> frozenset[str]:

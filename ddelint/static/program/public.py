@@ -20,6 +20,7 @@ from ddelint.static.program.declared import ClassOutline, Outline
 from ddelint.static.program.distributed import is_distributed
 from ddelint.static.program.documented import docstring_of, documented_tensors
 from ddelint.static.program.eagerness import is_fit, is_test, keeps_states, reads_files, words_in
+from ddelint.static.program.giving import gives_numbers, gives_records, gives_something
 from ddelint.static.program.imports import Imports
 
 _OBJECTS = frozenset({"self", "cls"})
@@ -31,11 +32,6 @@ _MISSING = frozenset({"None", "Optional", "typing"})
 _WORD = re.compile(r"\w++")
 _HANDED_ON = re.compile(r"(?<![\w.])(\w++)\(((?:\s*+\w++\s*+,){0,8}(?:\s*+\w++(?=\s*+\)))?)")
 """A call, and those of its first arguments that are names."""
-_GIVES = re.compile(r"\n[ \t]++return (?!None\b|self\b|True\b|False\b|[\"'])")
-_RETURNED = re.compile(r"\n[ \t]++return (\w++)(?:(\()|(?=[ \t]*+\n|$))")
-"""What is returned by its name alone, or is called to make that."""
-_DEEPEST = 3
-"""Functions that return what others return."""
 _HEADER_LINE = re.compile(r":[ \t]*+(?:#[^\n]*+)?\n")
 
 
@@ -49,7 +45,7 @@ def public_functions(
     reader = _Reader(path, outline, project, eager or eager_calls(project))
     texts = outline.function_texts
     of_tensors = (name for name in texts if _is_for_others(name) and reader.is_of_tensors(texts[name]))
-    found = {name for name in of_tensors if not reader.only_eager_use(name)}
+    found = {name for name in of_tensors if not reader.only_eager_use(name) and reader.is_shown(name)}
     for owner, cls in outline.classes.items():
         if not owner.startswith("_") and cls.bases and _is_interface(path, owner, project):
             of_tensors = (name for name, text in _public(cls) if reader.is_of_tensors(text, owner, records=True))
@@ -163,6 +159,7 @@ class _Reader:
         self._project = project
         self._text = outline.text
         self._texts = outline.function_texts
+        self._listed = outline.listed
         self._strangers = _strangers(outline)
         self._eager_calls = eager
         self._places: dict[str, tuple[bool, ...]] = {}
@@ -186,7 +183,8 @@ class _Reader:
         if not gives:
             return True
         if node.returns is None:
-            return _GIVES.search(text, len(header)) is not None and not self._gives_records(text[len(header) :])
+            body = text[len(header) :]
+            return gives_something(body) and not gives_numbers(body) and not gives_records(body, self._texts)
         words = _words_of(node.returns)
         if self._say_tensor(words):
             return True
@@ -224,23 +222,15 @@ class _Reader:
             return False
         return not self._project.is_exported(self._path, name)
 
+    def is_shown(self, name: str) -> bool:
+        """Whether a function is among those that its file says are for others, or that its package shows."""
+        return self._listed is None or name in self._listed or self._project.is_exported(self._path, name)
+
     def is_eager(self, text: str, owner: str = "", start: int = 0) -> bool:
         """Whether a function, or a method of a class, does what no compiler follows; its body begins at `start`."""
         if self._strangers is not None and self._strangers.search(text):
             return True
         return eagerness.is_eager(text, start) or self._eager_calls.through_calls(text, self._path, owner)
-
-    def _gives_records(self, body: str, depth: int = 0) -> bool:
-        """Whether all that a function returns are lists that it puts dictionaries into: they are for people to read."""
-        returned = _RETURNED.findall(body)
-        if not returned or depth > _DEEPEST:
-            return False
-        return all(
-            self._gives_records(self._texts[name], depth + 1)
-            if called and name in self._texts
-            else any(_is_record(thing, body) for thing in _put_into(name, body))
-            for name, called in returned
-        )
 
     def _parameters(self, node: ast.FunctionDef, body: str) -> frozenset[str]:
         """The parameters that are tensors: by annotation, by use, or as they are handed on; none for what is eager."""
@@ -343,14 +333,6 @@ def _words_of(annotation: ast.expr) -> frozenset[str]:
             case ast.Constant(value=str(text)):
                 found.update(_WORD.findall(text))
     return frozenset(found)
-
-
-def _is_record(thing: str, body: str) -> bool:
-    return thing == "{" or re.search(rf"(?<![\w.]){thing} = (?:\{{|dict\()", body) is not None
-
-
-def _put_into(name: str, body: str) -> list[str]:
-    return re.findall(rf"(?<![\w.]){name}\.append\((\{{|\w++(?=\)))", body)
 
 
 def _header(text: str) -> str | None:
