@@ -53,6 +53,7 @@ def forward(x, n, m):
 SHORTCUT = "shortcut_in_eager"
 MERGE = "where_merge"
 PROMISE = "promise"
+CONVERSION = "conversion_in_eager"
 
 
 class Prover:
@@ -1560,6 +1561,34 @@ def test_what_was_kept_back_for_the_end_is_used_where_the_end_takes_less(moves: 
 
     outcome = search(Slow(), seconds_left=lambda: left[0], reserved=lambda verified: kept_back[0])
     assert outcome.everything.current(NAME).text.count("not compiling") == 2
+
+
+def test_what_is_left_over_of_the_time_is_used_for_what_is_no_question(moves: pytest.MonkeyPatch) -> None:
+    """What stops a front end and is no question is found late, by the verification that time was reserved for."""
+    moves.setitem(MOVES, SHORTCUT, replacing(SHORTCUT, Claim.EQUIVALENT, "not compiling and {test}"))
+    moves.setitem(MOVES, CONVERSION, replacing(CONVERSION, Claim.EQUIVALENT, "converted({test})"))
+    left = [60.0]
+
+    class Unsupported(Prover):
+        """Tracing asks of `n`; what is done with `m` stops export."""
+
+        def trace(self, overlay: Overlay, *, first: bool = False, **_: object) -> TraceResult:
+            traced = super().trace(overlay, first=first)
+            return TraceResult(tuple(q for q in traced.questions if q.expression.startswith("n")), runs=1)
+
+        def compare(self, *asked: Any, **options: Any) -> Comparison:
+            left[0] -= 10.0
+            return super().compare(*asked, **options)
+
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            asked = [q for q in super().trace(overlay).questions if q.expression.startswith("m")]
+            stops = tuple(replace(question, kind="other", expression="") for question in asked)
+            return Compilation(tuple(TargetResult(t, "cpu", not stops, questions=stops) for t in targets))
+
+    outcome = search(Unsupported(), seconds_left=lambda: left[0], reserved=lambda verified: 40.0 * verified)
+    text = outcome.everything.current(NAME).text
+    assert "not compiling and n > 4" in text
+    assert "converted(m > 5)" in text
 
 
 def test_what_is_reserved_for_verifying_is_used_where_a_question_is_left(moves: pytest.MonkeyPatch) -> None:
