@@ -92,7 +92,7 @@ def mismatches(
                 found = list(_call_mismatches(expected, got, where, tolerance, label, sample.declared, moved))
                 if not _is_numeric(found):
                     break
-            reference.witness.judged(reference.key, wrong=_is_numeric(found))
+            reference.witness.judged(reference.key, wrong=not hopeless and _is_numeric(found))
         if not sample.declared and _is_numeric(found) and _is_unsteady(reference, tolerance):
             reference.is_unsteady = True
             found = [mismatch for mismatch in found if mismatch.aspect not in _NUMERIC]

@@ -12,6 +12,7 @@ from ddelint.nouns.protocol import SessionOptions
 from ddelint.verify import references as module
 from ddelint.verify import witness
 from ddelint.verify.compiled import eager_references
+from ddelint.verify.mismatches import mismatches
 from ddelint.verify.references import Reference, witnessed
 from ddelint.verify.remembered import Remembered
 from ddelint.verify.samples import Sample
@@ -84,6 +85,22 @@ def test_what_did_not_help_in_one_mode_is_asked_in_another(monkeypatch: pytest.M
         asked.judged(key("in half precision", number), wrong=True)
     assert list(asked.moved(key("in half precision", 8))) == []
     assert len(list(asked.moved(key("", 8)))) == 2
+
+
+def test_what_no_rounding_explains_and_nobody_was_asked_about_was_not_asked_in_vain(
+    program: Callable[..., Any], options: SessionOptions
+) -> None:
+    """An infinity that spreads is no answer that did not help: what is only rounded is explained all the same."""
+    entry = program(TRAINED)
+    text = TRAINED.replace("self.linear(x).sum()", "self.linear(x).sum() * (torch.inf - torch.inf)")
+    lost = list(eager_references(program(text), options, 16, 16))
+    with witnessed(entry, lambda: list(eager_references(entry, options, 16, 16)), list) as references:
+        pairs = list(zip(references, lost))
+        found = [[one.aspect for one in mismatches(of, other.calls[:1], "export")] for of, other in pairs]
+        assert sum("value" in aspects for aspects in found) > 6
+        first = references[0]
+        assert first.witness is not None
+        assert len(list(first.witness.moved(first.key))) == 2
 
 
 def test_counts_are_not_moved_but_large_numbers_are(program: Callable[..., Any]) -> None:
