@@ -53,6 +53,8 @@ def test_arms_that_stand_on_one_line_each() -> None:
             ["x.clone(), x.shape[0]", "x * 2, i"],
         ),
         ("    if t.sum() > 4:\n        y = i\n    else:\n        y = i + 1\n    return x * y\n", ["y", "y"]),
+        ("    if t.sum() > 4:\n        y = 3\n    else:\n        y = t[0].item()\n    return x[y]\n", None),
+        ("    if t.sum() > 4:\n        return t.argmax().item()\n    return int(t[0])\n", None),
         ("    if t.sum() > 4:\n        return True\n    return False\n", None),
         ("    if t.sum() > 4:\n        return x, None\n    return x, x\n", None),
         ("    if t.sum() > 4:\n        return [x]\n    return [x + 1]\n", None),

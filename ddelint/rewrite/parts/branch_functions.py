@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.checks import Checks
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
+from ddelint.rewrite.reading.around import is_read
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import called, names_read, names_written
 from ddelint.rewrite.reading.regions import (
@@ -53,20 +54,29 @@ class NotFunctional(Exception):
 
 
 def separate(context: Context, value: Part, node: ast.expr, contiguous: bool = False) -> Expr:
-    """A result that shares no memory with an operand: torch.cond refuses those that do, and takes tensors and integers.
+    """A result that shares no memory with an operand: torch.cond refuses those that do, and takes tensors and constant
+    integers, none that an arm reads off a tensor.
 
     `value` is `node` as built; `contiguous`: the results of both arms must be laid out alike. Raises NotFunctional for
     what is neither.
     """
-    write, kind = context.write, Kinds(context).of(node)
+    write, kinds = context.write, Kinds(context)
+    kind = kinds.of(node)
     if kind in (Kind.STATIC, Kind.BOOL) or _is_float(context, node):
         raise NotFunctional("a result that is no tensor")
     if kind is Kind.NUMBER:
+        _refuse_what_is_read(kinds, node)
         return write.expression(value)
     if may_alias(node):
         cloned = "{}.clone(memory_format=torch.contiguous_format)" if contiguous else "{}.clone()"
         return write.expr(cloned, value)
     return write.expr("{}.contiguous()", value) if contiguous else write.expression(value)
+
+
+def _refuse_what_is_read(kinds: Kinds, node: ast.expr) -> None:
+    """Raises NotFunctional for a number that hangs on what a tensor holds."""
+    if kinds.of(node) is Kind.NUMBER and is_read(kinds, node):
+        raise NotFunctional("a number that is read off a tensor")
 
 
 def _is_float(context: Context, node: ast.expr) -> bool:
@@ -237,6 +247,7 @@ class BranchFunctions:
             raise NotFunctional("an unknown number of results")
         built = self.context.write.renamed(node, self.names)
         if isinstance(node, ast.Name) and node.id in own:
+            _refuse_what_is_read(Kinds(self.context), value or node)
             return self.context.write.expr("{}.contiguous()", built) if self.contiguous else built
         return separate(self.context, built, value or node, self.contiguous)
 
