@@ -12,11 +12,12 @@ from ddelint.rewrite.search.verdict import (
     before_later_checks,
     doubt,
     doubt_of,
+    gives_another,
+    is_another,
     narrows,
     of_its_kind,
     refutation,
     remarks,
-    says_another,
     unreached,
 )
 
@@ -64,8 +65,10 @@ def test_what_keeps_a_fix_from_being_safe_is_the_gravest() -> None:
 
 def test_a_program_that_is_silently_another_once_compiled_is_the_second_best() -> None:
     unsynchronised = Mismatch("seed 0, with other weights", False, "traced path", "value", "1.0", "2.0", narrower=True)
-    assert says_another(doubt_of(unsynchronised))
-    assert says_another(doubt_of(replace(unsynchronised, aspect="mutation")))
+    assert is_another(unsynchronised)
+    assert is_another(replace(unsynchronised, aspect="mutation"))
+    assert gives_another(of(unsynchronised), ())
+    assert not gives_another(of(unsynchronised), (doubt_of(unsynchronised),)), "of a fix before"
     for milder in (
         replace(unsynchronised, where="eager"),
         replace(unsynchronised, aspect="backward"),
@@ -73,8 +76,9 @@ def test_a_program_that_is_silently_another_once_compiled_is_the_second_best() -
         replace(unsynchronised, sample="seed 0, in integers"),
         replace(unsynchronised, sample="x all inf"),
     ):
-        assert not says_another(doubt_of(milder))
-    assert not says_another("no input made `n > 4` true")
+        assert not is_another(milder)
+        assert not gives_another(of(milder), ())
+    assert not gives_another(Comparison(8, 4, True), ())
 
 
 def test_what_a_later_check_stops_waits_for_that_check() -> None:

@@ -120,6 +120,7 @@ class Knowledge:
     number_libraries: frozenset[str]
     looking_into: frozenset[str]
     replacing: frozenset[str]
+    placing: frozenset[str]
     filling: frozenset[str]
     importing: frozenset[str]
     exposing: frozenset[str]

@@ -109,7 +109,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.Attribute, a
 def replacements_of(source: SourceFile, name: str) -> Sequence[Replacing]:
     """Where a file puts something else in the place of what other objects have under a name: the targets of assignments
     (`Model.name = other`, `globals()["name"] = other`), and calls that are given the name as a text
-    (`setattr(Model, "name", other)`)."""
+    (`setattr(Model, "name", other)`, `model.add_module("name", other)`)."""
     return _replacements(source).get(name, ())
 
 
@@ -133,6 +133,9 @@ def _replacements(source: SourceFile) -> Mapping[str, Sequence[Replacing]]:
                 match arguments:  # `type(name, bases, body)` makes a class of its own
                     case [_, named, _] if not isinstance(named, (ast.Constant, ast.Tuple)):
                         found.setdefault(_ANY, []).append(node)
+            case ast.Call(func=ast.Attribute(attr=verb), args=[named, _]) if verb in knowledge().placing:
+                for text in _texts(named):
+                    found.setdefault(text, []).append(node)
             case ast.Subscript(value=holder, slice=key, ctx=ast.Store()) if is_namespace(holder):
                 found.setdefault(next(_texts(key), _ANY), []).append(node)
             case ast.Call(func=ast.Attribute(value=holder, attr=verb), args=arguments) if (
@@ -146,11 +149,12 @@ def _replacements(source: SourceFile) -> Mapping[str, Sequence[Replacing]]:
 
 
 def is_namespace(node: ast.expr) -> bool:
-    """Whether it is the table of the names of a module, or of another object: `globals()`, `vars(losses)`."""
+    """Whether it is the table of the names of a module, or of another object: `globals()`, `vars(losses)`, and that of
+    the modules inside of one."""
     match node:
         case ast.Call(func=ast.Name(id=name)):
             return name in _NAMESPACES
-        case ast.Attribute(attr="__dict__"):
+        case ast.Attribute(attr="__dict__" | "_modules"):
             return True
     return False
 

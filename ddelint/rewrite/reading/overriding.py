@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from ddelint.knowledge.operators import terminal_name
+from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.named import (
     Replacing,
     classes_of,
@@ -42,7 +42,7 @@ class _Own:
 def overridden(site: Site, run: Collection[str], importing: Importers = importers, *, calls_alone: bool = False) -> str:
     """Which subclass, here or in a file that imports the class, has a method or property of its own that is read from
     the site's statement on, and that was not run (`run`: `FILE::QUALIFIED.NAME`), or who puts something else in the
-    place of such a method, or of a function that is called there; empty where nobody does.
+    place of such a method, of a module that is called there, or of a function; empty where nobody does.
 
     `calls_alone`: a rewrite that computes both sides reads a property where the original did.
     """
@@ -59,6 +59,9 @@ def overridden(site: Site, run: Collection[str], importing: Importers = importer
                     return f"`{own.owner}` has a `{own.name}` of its own ({where}), which was not run"
             for name in sorted(methods):
                 if (there := next(_replaced(file, name, run, {owner.name, *names}), None)) is not None:
+                    return _REPLACED.format(name=name, where=_where(there, file, source))
+            for name in sorted(set(_read_from(site, function, calls_alone=True)) - methods):
+                if (there := next(_exchanged(file, name, run, owner, names), None)) is not None:
                     return _REPLACED.format(name=name, where=_where(there, file, source))
     for name in sorted(set(_called_functions(site, function)))[:_MOST]:
         for file, _ in ((source, name), *importing(source.filename, name)):
@@ -110,6 +113,44 @@ def _replaced(file: SourceFile, name: str, run: Collection[str], classes: Collec
                 continue
         yield node
     yield from (node for node in replacements_of_any(file) if not classes or terminal_name(_holder(node)) in classes)
+
+
+def _exchanged(
+    file: SourceFile, name: str, run: Collection[str], owner: ast.ClassDef, classes: Collection[str]
+) -> Iterator[Replacing]:
+    """Where a file puts something in the place of what an object calls under a name and its own class has made
+    (`model.pool = LargestPool()`), as far as neither that nor the place was run."""
+    for node in replacements_of(file, name):
+        around = [one for one in file.ancestors(node) if isinstance(one, (*_FUNCTIONS, ast.ClassDef))]
+        own = next((one for one in around if isinstance(one, ast.ClassDef)), None)
+        of_self = terminal_name(_holder(node)) == "self" or (own is not None and _is_of_self(node))
+        if own is owner or (of_self and (own is None or own.name not in classes)):
+            continue
+        place = ".".join(one.name for one in reversed(around))
+        if f"{file.filename}::{place}" in run or (not place and any(r.startswith(f"{file.filename}::") for r in run)):
+            continue
+        match node if isinstance(node, ast.Call) else file.parents.get(node):
+            case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) | ast.Call(args=[*_, value]):
+                if isinstance(value, ast.Constant) or _was_made_and_run(file, value, run):
+                    continue
+        yield node
+
+
+def _is_of_self(node: Replacing) -> bool:
+    """Whether a module puts something in a place of its own: `self.add_module("pool", …)`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="self"))):
+            return True
+    return False
+
+
+def _was_made_and_run(file: SourceFile, value: ast.expr, run: Collection[str]) -> bool:
+    """Whether it is made of a class of the file, or of one that it imports, of which something was run."""
+    called = value.func if isinstance(value, ast.Call) else value
+    name = terminal_name(called)
+    found = imported(file, dotted_name(called).partition(".")[0])
+    where, made = (file, name) if found is None else (found[0], found[1] or name)
+    return bool(made) and any(ran.startswith(f"{where.filename}::{made}.") for ran in run)
 
 
 def _holder(node: Replacing) -> ast.expr:

@@ -54,6 +54,8 @@ class Judging:
         """Steps of whose decisions a few inputs showed one side only: the comparison at the end settles these."""
         self.one_sided: dict[str, str] = {}
         """Decisions of the original that all samples together showed from one side only, and what is said of each."""
+        self.said_another: set[str] = set()
+        """Of what was said of fixes, what says that the compiled program `verdict.is_another`."""
         self._telling: list[Mismatch] = []
         """What spoke against whole programs on all samples, the last first: others may differ there, too."""
 
@@ -276,6 +278,8 @@ class Judging:
                 continue
             step = self._responsible(safe, shown, verdict.doubt)
             found.append((step, verdict.doubt_of(shown)))
+            if verdict.is_another(shown):
+                self.said_another.add(verdict.doubt_of(shown))
             told.append(shown)
             safe = without(safe, [step])
         for shown in reversed(told):

@@ -352,7 +352,8 @@ class Trying:
         sides = comparison.sides.get(decisions[0].key) if decisions else None
         raises = diagnostic.code == VALIDATION and verdict.narrows(comparison)
         known = {reason for step in state.steps for reason in step.reasons}
-        parts = verdict.parts_the_sides(comparison, known) or any(map(verdict.says_another, {*reasons} - known))
+        is_another = verdict.gives_another(comparison, known) or doubted in self._judging.said_another - known
+        parts = verdict.parts_the_sides(comparison, known) or is_another
         step = Step(number, key, home, candidate, decisions, applicability, tuple(reasons), sides, raises, parts)
         return (history, step), ""
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from ddelint.nouns.diagnostics import Claim
-from ddelint.nouns.protocol import INTEGERS, NOT_FINITE, OTHER_SETTINGS, Comparison, Decision, Mismatch
+from ddelint.nouns.protocol import INTEGERS, OTHER_SETTINGS, Comparison, Decision, Mismatch
 
 _RAISED = ("exception", "message")
-_ANOTHER = re.compile(r"\): traced path, (.*?): (?:value|mutation) differs")
-"""As `doubt_of` says it."""
+_TRACED, _GIVEN = "traced path", ("value", "mutation")
 _MEETING = "meeting"
 _ZEROS = "gradient of zeros"
 _POISONED = "gradient of NaN"
@@ -116,12 +114,17 @@ def parts_the_sides(comparison: Comparison, known: Collection[str]) -> bool:
     return any(doubt_of(mismatch) not in known for mismatch in found)
 
 
-def says_another(doubt: str) -> bool:
-    """Whether what keeps a rewrite from being safe is that what is compiled is silently another program, in a way of
-    running that nobody declared: with other weights a network is never synchronised. Integers for floats do not count.
-    """
-    shown = _ANOTHER.search(doubt)
-    return shown is not None and INTEGERS not in shown[1] and not any(word in shown[1] for word in NOT_FINITE)
+def is_another(mismatch: Mismatch) -> bool:
+    """Whether what is compiled is silently another program in some way of running it: with other weights a network is
+    never synchronised. Integers for floats, infinities and NaN do not count."""
+    is_silent = mismatch.where == _TRACED and mismatch.aspect in _GIVEN
+    return is_silent and not (mismatch.in_integers or mismatch.is_not_finite)
+
+
+def gives_another(comparison: Comparison, known: Collection[str]) -> bool:
+    """Whether that is what keeps a rewrite from being safe. `known`: what is said of the fixes before."""
+    shown = doubting(comparison)
+    return shown is not None and is_another(shown) and doubt_of(shown) not in known
 
 
 def not_run(comparison: Comparison) -> str:

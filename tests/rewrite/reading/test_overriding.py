@@ -137,6 +137,35 @@ def test_heirs_of_heirs_in_a_third_file_and_mixins_of_a_fourth(tmp_path: Path) -
     assert found(BASE, filename=str(tmp_path / "model.py")) == ""
 
 
+MADE = BASE.replace("    def forward", "    def __init__(self):\n        self.after = Sum()\n\n    def forward", 1)
+POOLS = "class Sum:\n    def forward(self, x):\n        return x\n\n\nclass Largest(Sum):\n    pass\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("def build():\n    model = Base()\n    model.after = Largest()\n    return model\n", True),
+        ("def build(kind):\n    model = Base()\n    model.add_module('after', kind())\n    return model\n", True),
+        ("def build(model):\n    model._modules['after'] = Largest()\n", True),
+        ("def build(model):\n    setattr(model, 'after', Largest())\n", True),
+        ("class Heir(Base):\n    def __init__(self):\n        self.after = Largest()\n", True),
+        ("class Heir(Base):\n    def __init__(self):\n        self.add_module('after', Largest())\n", True),
+        ("def build():\n    model = Base()\n    model.after = Sum()\n    return model\n", False),
+        ("def build(model):\n    model.before = Largest()\n", False),
+        ("def build(args):\n    args.after = 3\n", False),
+        ("class Other:\n    def __init__(self):\n        self.after = Largest()\n", False),
+        ("def fit(model):\n    model.after = Largest()\n", False),
+    ],
+)
+def test_a_module_that_somebody_exchanges(tmp_path: Path, text: str, counts: bool) -> None:
+    run = ("model.py::Sum.forward", "model.py::fit")
+    assert found(POOLS + MADE + text, run).startswith(REPLACED) is counts
+    (tmp_path / "model.py").write_text(POOLS + MADE)
+    (tmp_path / "tune.py").write_text("from model import Base, Largest, Sum\n\n\n" + text)
+    inside = (f"{tmp_path / 'model.py'}::Sum.forward", f"{tmp_path / 'tune.py'}::fit")
+    assert ("of tune.py" in found(POOLS + MADE, inside, str(tmp_path / "model.py"))) is counts
+
+
 CALLING = BASE.replace("self.after(x)", "after(x)") + "def after(x):\n    return x\n\n\n"
 
 
