@@ -44,6 +44,8 @@ def test_what_is_cut_is_cut_to_the_shorter_of_both(body: str, test: str, lines: 
         "    if count > n:\n        x = x[:n]\n    else:\n        x = x + 1\n",
         "    if count > n:\n        n = 3\n        x = x[:n]\n",
         "    if count == n:\n        x = x[:n]\n",
+        "    if count > 0:\n        n = 0\n        x = x[:0]\n",
+        "    if count > 2:\n        x[n] = 2\n",
     ],
 )
 def test_what_cuts_nothing_is_left_alone(body: str) -> None:
@@ -58,6 +60,7 @@ def test_what_cuts_nothing_is_left_alone(body: str) -> None:
         ("    if count > n:\n        x = x[:n]\n        left = left + count - n\n", "left = left + count - shorter"),
         ("    if count > n:\n        left += (count - n)\n        x = x.topk(n)[0]\n", "left += (count - shorter)"),
         ("    if count > n:\n        x = x[:n].reshape(n, -1)\n", "x = x[:shorter].reshape(shorter, -1)"),
+        ("    if count > 2:\n        x = x[:2].mean(2) + 2\n", "x = x[:shorter].mean(2) + 2"),
         ("    if n < count:\n        left = n / count\n        x = x[:n]\n", "left = shorter / count"),
         (
             "    if count <= n:\n        return x\n    left = count - n\n    x = x[left:][:n]\n",

@@ -17,8 +17,11 @@ from ddelint.sources.source import SourceFile
 def limits_of(source: SourceFile, body: Sequence[ast.stmt], limit: str) -> tuple[list[ast.expr], list[ast.expr]]:
     """Where a limit cuts something, and wherever it is read.
 
-    It cuts as the end of a slice, an argument of `topk` and its like, or a name's new value.
+    It cuts as the end of a slice, an argument of `topk` and its like, or a name's new value. A number that is written
+    down is the limit only where it cuts (`x[:2].mean(2)`), and 0 is none: what is longer is not empty.
     """
+    if limit == "0":
+        return [], []
     found: list[ast.expr] = []
     read: list[ast.expr] = []
     for node in (node for statement in body for node in ast.walk(statement)):
@@ -29,9 +32,9 @@ def limits_of(source: SourceFile, body: Sequence[ast.stmt], limit: str) -> tuple
                     found.append(node)
                 case ast.Call() as call if called(call) in knowledge().shaped and node in call.args:
                     found.append(node)
-                case ast.keyword(arg="k") | ast.Assign():
+                case ast.keyword(arg="k") | ast.Assign(targets=[ast.Name()]):
                     found.append(node)
-    return found, read
+    return found, found if limit.isdigit() else read
 
 
 def cut_alike(context: Context, statement: ast.If) -> dict[ast.AST, Any]:
