@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from control_flow import TENSOR, candidates, context_of, rewritten
+from control_flow import TENSOR, candidates, context_of, failures, rewritten, with_imports
 
 from ddelint.nouns.diagnostics import TypeFact
 
@@ -57,7 +57,7 @@ def test_a_default_stands_behind_what_there_is(body: str, test: str, lines: str)
     "body",
     [
         "if n == 1:\n        rows = x.argmax()[None]",
-        "if n == 0:\n        rows = x.argsort()",
+        "if n == 0:\n        rows = x.argsort()\n    else:\n        rows = rows + 1",
         "if n == 0:\n        rows = x.argmax()[None]\n        return rows, boxes",
         "if n == 0:\n        n = torch.zeros(1)",
         "if n == 0:\n        rows = torch.rand(1).long()",
@@ -67,3 +67,18 @@ def test_what_is_no_row_for_nothing_is_left_alone(body: str) -> None:
     text = f"import torch\n\n\ndef fn(x, rows, boxes, n):\n    {body}\n    return rows, boxes\n"
     test = body.partition("if ")[2].partition(":")[0]
     assert candidates("default_rows", context_of(text, test, TYPES, "DDE102")) == []
+
+
+def test_a_default_of_several_rows_is_cut_off_as_a_whole() -> None:
+    import torch
+
+    text = (
+        "import torch\n\n\ndef fn(x, keep):\n    rows = x[keep]\n    if rows.shape[0] == 0:\n"
+        "        rows = x.flatten(0, 0)\n    return rows.softmax(0).mean(0)\n"
+    )
+    (program,) = with_imports("default_rows", context_of(text, "rows.shape[0] == 0", TYPES, "DDE102"))
+    assert "rows = torch.cat([rows, rows_for_none])[:rows_count]" in program
+    assert "elif rows.shape[0] == 0:" in program
+    x = torch.arange(8.0).view(4, 2)
+    samples = [(x, torch.tensor(keep)) for keep in ([True, False, True, False], [False] * 4, [True] * 4)]
+    assert failures(text, program, samples, ("export", "compile")) == []

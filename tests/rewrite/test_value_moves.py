@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import textwrap
 
 import pytest
+import torch
 from control_flow import COUNT, INTEGERS, MASK, SCALAR, TENSOR, candidates, context_of, rewritten
 
 from ddelint.nouns.diagnostics import Claim, Span, Symbol, TypeFact
@@ -175,12 +177,37 @@ def test_a_table_of_the_module_is_seen_without_types() -> None:
         ("y = x[:n, None]", "y = x[:, None].narrow(0, 0, n)"),
         ("x[:n] = t", "x.narrow(0, 0, n).copy_(t)"),
         ("x[0, :n] = 1.0", "x[0].narrow(0, 0, n).fill_(1.0)"),
+        (
+            "x[0, :n] = 1.0",
+            "if torch.compiler.is_compiling():\n"
+            "    x[0].masked_fill_(torch.arange(x.shape[1], device=x.device) < n, 1.0)\n"
+            "else:\n    x[0, :n] = 1.0",
+        ),
+        (
+            "x[n:] = True",
+            "if torch.compiler.is_compiling():\n"
+            "    x.transpose(0, -1).masked_fill_(torch.arange(x.shape[0], device=x.device) >= n, True)\n"
+            "else:\n    x[n:] = True",
+        ),
         ("x[:n] += t", "x.narrow(0, 0, n).add_(t)"),
     ],
 )
 def test_a_slice_becomes_narrow(line: str, expected: str) -> None:
     types = {"x": BATCH, "n": COUNT, "t": TENSOR}
     assert expected in changed("narrow", line, line.removeprefix("y = ").split(" +=")[0].split(" = ")[0], types)
+
+
+@pytest.mark.parametrize("line", ["x[0, :n] = 5.0", "x[n:] = 5.0", "x[:, n:] = 5.0", "x[:n] = 5.0"])
+@pytest.mark.parametrize("count", [0, 2, 4, 9, -1, -4, -9])
+def test_a_number_is_filled_in_wherever_the_bound_lies(line: str, count: int) -> None:
+    x = torch.arange(24.0).view(4, 6)
+    expected, given = x.clone(), x.clone()
+    exec(line, {"x": expected, "n": count})
+    filled = changed("narrow", line, line.partition(" =")[0], {"x": BATCH, "n": COUNT})
+    (_, counted) = [one for one in filled if "masked_fill_" in one]
+    compiled = textwrap.dedent(counted.partition("\n")[2].partition("else:")[0])
+    exec(compiled, {"x": given, "n": count, "torch": torch})
+    assert torch.equal(given, expected)
 
 
 def test_a_name_is_bound_on_the_way_where_python_takes_it() -> None:
@@ -796,3 +823,7 @@ def test_what_is_stored_for_others_is_missed() -> None:
     (candidate,) = candidates("bypass_cache", context_of(text, "SEEN[n]", {"x": TENSOR}, "DDE208"))
     assert candidate.claim is Claim.RESTRUCTURED
     assert "stores nothing" in candidate.doubt
+
+
+def test_a_store_into_a_tensor_is_no_cache() -> None:
+    assert changed("bypass_cache", "x[n:] = 0.0", "x[n:]", {"x": BATCH, "n": COUNT}) == []

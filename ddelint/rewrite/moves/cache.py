@@ -8,8 +8,9 @@ from itertools import takewhile
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
-from ddelint.rewrite.reading.around import around
+from ddelint.rewrite.reading.around import around, is_tensor
 from ddelint.rewrite.reading.caches import cached, may_be_passed_by
+from ddelint.rewrite.reading.kinds import Kinds
 from ddelint.rewrite.reading.names import asks_compiling, enclosing_block
 from ddelint.rewrite.writing.rewrites import Changes, Rewrite, rewriting
 from ddelint.sources.source import SourceFile
@@ -81,7 +82,7 @@ def _dictionary(context: Context) -> Iterator[Rewrite]:
             else:
                 yield Rewrite(_NO_CACHE, new, Claim.GENERAL_PATH, decisions=(node,))
     match statement:
-        case ast.Assign(targets=[ast.Subscript(value=store)]):
+        case ast.Assign(targets=[ast.Subscript(value=store)]) if not is_tensor(Kinds(context), store):
             new = {statement: write.in_eager([statement])}
             if _is_cache(context, store):
                 yield Rewrite(_MESSAGE, new)

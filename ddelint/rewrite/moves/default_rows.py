@@ -1,4 +1,4 @@
-"""A default for nothing: one row behind the rows that there are, cut off where there are any."""
+"""A default for nothing: it stands behind the rows that there are, and is cut off where there are any."""
 
 from __future__ import annotations
 
@@ -12,17 +12,25 @@ from ddelint.rewrite.parts.applied import integer
 from ddelint.rewrite.reading.around import is_tensor, origins
 from ddelint.rewrite.reading.kinds import Kinds, own_arguments
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import asks_compiling, called, is_pure
+from ddelint.rewrite.reading.names import asks_compiling, called, draws_random, fresh_name, is_pure
 from ddelint.rewrite.reading.polarity import IS_NONE, IS_SOME
 from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, Writer, rewriting
 from ddelint.sources.sites import Role
 
 _MESSAGE = "the default stands behind the rows that there are, and is cut off where there are any"
 
+_SEVERAL = (
+    "{every} = {default}\n"
+    "{count} = {name}.shape[0] + {every}.shape[0] * (1 - torch.sym_min({name}.shape[0], 1))\n"
+    "{name} = torch.cat([{name}, {every}])[:{count}]"
+)
+"""All rows of the default where there are none, and none where there are."""
+
 
 @rewriting("default_rows")
 def default_rows(context: Context) -> Iterator[Rewrite]:
-    """`if len(x) == 0: x = d[None]` → `x = torch.cat([x, d[None]])[: torch.sym_max(x.shape[0], 1)]`."""
+    """`if len(x) == 0: x = d[None]` → `x = torch.cat([x, d[None]])[: torch.sym_max(x.shape[0], 1)]`; so for a default
+    of several rows, while compiling."""
     site, kinds = context.site, Kinds(context)
     if site.role is Role.IF_TEST and isinstance(site.statement, ast.If) and site.decision is site.statement.test:
         yield from _statement(context, kinds, site.statement)
@@ -35,20 +43,34 @@ def default_rows(context: Context) -> Iterator[Rewrite]:
 
 def _statement(context: Context, kinds: Kinds, statement: ast.If) -> Iterator[Rewrite]:
     """A block that gives names a default; what stands in an `else` is then run of the default as well."""
-    write = context.write
-    if not _asks_for_nothing(statement.test) or asks_compiling(statement.test) or write.is_elif(statement):
+    write, test = context.write, statement.test
+    if not _asks_for_nothing(test) or asks_compiling(test) or write.is_elif(statement):
         return
     lines: list[Any] = []
+    defaults: list[ast.expr] = []
     for inner in statement.body:
         match inner:
             case ast.Assign(targets=[ast.Name(id=name) as target], value=default) if is_pure(default):
-                if not _is_one_row(default) or not is_tensor(kinds, ast.Name(name, ast.Load())):
+                if not is_tensor(kinds, ast.Name(name, ast.Load())):
                     return
-                built = _behind(write, ast.copy_location(ast.Name(name, ast.Load()), target), default)
-                lines += write.lines("{name} = {built}", name=name, built=built)
+                rows = ast.copy_location(ast.Name(name, ast.Load()), target)
+                if _is_one_row(default):
+                    lines += write.lines("{name} = {built}", name=name, built=_behind(write, rows, default))
+                elif is_tensor(kinds, default) and not draws_random(default):
+                    every = fresh_name(context.site.source, f"{name}_for_none")
+                    count = fresh_name(context.site.source, f"{name}_count")
+                    lines += write.lines(_SEVERAL, name=name, every=every, default=default, count=count)
+                else:
+                    return
+                defaults.append(default)
             case _:
                 return
-    yield _rewrite({statement: [*lines, *statement.orelse]}, statement.test)
+    if all(map(_is_one_row, defaults)):
+        yield _rewrite({statement: [*lines, *statement.orelse]}, test)
+    elif not statement.orelse:
+        # as many rows again are copied, which eager does without
+        template = "if torch.compiler.is_compiling():\n    {lines}\nelif {test}:\n    {body}"
+        yield _rewrite({statement: write.lines(template, lines=lines, test=test, body=statement.body)}, test)
 
 
 def _rewrite(changes: Changes, test: ast.expr) -> Rewrite:

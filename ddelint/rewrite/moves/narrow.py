@@ -16,6 +16,9 @@ from ddelint.sources.source import SourceFile
 
 _STRICT = "a slice is cut to the size that is there; `narrow` raises where it reaches beyond"
 _NEGATIVE = "a negative bound counts from the end in a slice and raises in `narrow`"
+_BY_PLACES = "while compiling, a number is stored where a place lies between the bounds: no size is asked"
+_OF_NUMBER = "{bound} - {size} * torch.sym_max(torch.sym_min({bound}, 0), -1)"
+_OF_TENSOR = "torch.where({bound} < 0, {bound} + {size}, {bound})"
 _PICKED = ("a copy, where the slice was a view", "it raises where the slice reaches beyond what is there")
 _WHOLE = "whole"
 _IN_PLACE: dict[type[ast.operator], str] = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
@@ -32,6 +35,8 @@ class _Base:
     """Where it is named again behind this: bound to a name on the way, where it is worked out."""
     again: Expr
     size: Expr
+    whole: Expr
+    """What the subscript picks of, named again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,22 @@ class _Cut:
     step: ast.expr | None = None
     bound: ast.expr | None = None
     """The stop of a slice that starts at 0, or the start of one that goes to the end: what may be clamped instead."""
+    is_last: bool = False
+    """Whether the dimension is certainly the last one of the base."""
+
+    def filled(self, kinds: Kinds, value: ast.expr) -> Iterator[Expr]:
+        """A number stored at the places between the bounds: no size is asked, nor whether they lie inside; at last with
+        a bound that counts from the end where it is negative."""
+        if self.bound is None or self.step is not None:
+            return
+        write, base = self.write, self.base
+        places = write.expr("torch.arange({}, device={}.device)", base.size, base.whole)
+        filled = base.first if self.is_last else write.expr("{}.transpose({}, -1)", base.first, base.dimension)
+        template = "{}.masked_fill_({} < {}, {})" if self.start == 0 else "{}.masked_fill_({} >= {}, {})"
+        yield write.expr(template, filled, places, self.bound, value)
+        signed = _OF_TENSOR if is_tensor(kinds, self.bound) else _OF_NUMBER
+        bound = write.expr(signed, bound=self.bound, size=base.size)
+        yield write.expr(template, filled, places, bound, value)
 
     def narrowed(self) -> Expr:
         """The `narrow` of that start and length."""
@@ -125,7 +146,10 @@ def _cut(context: Context, kinds: Kinds, node: ast.Subscript) -> _Cut | None:
     places = [whole if part is wanted or is_whole_slice(part) else part for part in parts]
     while places and places[-1] is whole:
         places.pop()
-    return _measured(context.write, wanted, _base(context, node.value, places, kept, original))
+    cut = _measured(context.write, wanted, _base(context, node.value, places, kept, original))
+    fact = kinds.fact(node.value)
+    rank = len(fact.shape) if fact is not None and fact.shape is not None else 0
+    return replace(cut, is_last=original + 1 == rank and wanted is parts[-1]) if cut is not None else None
 
 
 def _base(context: Context, value: ast.expr, places: list[ast.expr], dimension: int, of_value: int) -> _Base:
@@ -141,7 +165,7 @@ def _base(context: Context, value: ast.expr, places: list[ast.expr], dimension: 
         return write.expr("{}[{}]", whole, places) if any(not is_whole_slice(place) for place in places) else whole
 
     once, first, again = map(picked, (write.expression(value), named, name))
-    return _Base(dimension, once, first, again, write.expr("{}.shape[{}]", name, of_value))
+    return _Base(dimension, once, first, again, write.expr("{}.shape[{}]", name, of_value), write.expr("{}", name))
 
 
 def _may_bind(source: SourceFile, node: ast.expr) -> bool:
@@ -206,7 +230,7 @@ def _difference(write: Writer, lower: ast.expr, upper: ast.expr) -> Part:
 
 
 def _assigned(context: Context, kinds: Kinds, node: ast.Subscript, cut: _Cut, message: str) -> Iterator[Rewrite]:
-    """`out[i, :l] = v` → `out[i].narrow(0, 0, l).copy_(v)`."""
+    """`out[i, :l] = v` → `out[i].narrow(0, 0, l).copy_(v)`; a number is filled in where places lie before `l`."""
     statement = statement_of(context.site.source, node)
     match statement:
         case ast.Assign(targets=[only], value=value) if only is node:
@@ -216,6 +240,9 @@ def _assigned(context: Context, kinds: Kinds, node: ast.Subscript, cut: _Cut, me
             method = _IN_PLACE[type(operator)]
         case _:
             return
+    for filled in cut.filled(kinds, value) if method == "fill_" else ():
+        template = "if torch.compiler.is_compiling():\n    {filled}\nelse:\n    {statement}"
+        yield restructured(_BY_PLACES, {statement: context.write.lines(template, filled=filled, statement=[statement])})
     target = cut.narrowed()
     lines = context.write.lines("{target}.{method}({value})", target=target, method=method, value=value)
     yield restructured(message, {statement: lines}, _STRICT)
