@@ -204,7 +204,8 @@ def is_dataclass(value: Any) -> bool:
 
 def attributes_of(value: Any) -> dict[str, Any]:
     """What an object holds in its `__dict__` and its slots."""
-    slots = [name for kind in type(value).__mro__ for name in _slots(kind) if has(value, name)]
+    kind: Any = type(value)
+    slots = [name for name in _slots_of(kind) if has(value, name)]
     return {**(getattr(value, "__dict__", None) or {}), **{name: getattr(value, name) for name in slots}}
 
 
@@ -221,6 +222,12 @@ def elements(value: Any) -> list[Any]:
 def builtin_class(value: Any) -> Any:
     """The class of Python's that a container is one of: its methods run no code of the user's subclass."""
     return next(kind for kind in type(value).__mro__ if kind.__module__ in ("builtins", "collections"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _slots_of(kind: Any) -> tuple[str, ...]:
+    """The slots of a class and of those that it is made of."""
+    return tuple(itertools.chain.from_iterable(map(_slots, kind.__mro__)))
 
 
 def _slots(kind: type) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
+from operator import is_
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -70,17 +71,21 @@ class _Binding:
 
         `known`: what was looked at in the same moment, by identity: the parts of a model hold one configuration.
         """
-        value = _value(self)
-        if self._memory is not None and self._memory.is_forever(value):
-            return self._memory.frozen
+        memory = self._memory
+        try:
+            value = self.get()
+        except (ValueError, KeyError):
+            value = _ABSENT
+        if memory is not None and memory.is_forever and value is memory.value:  # as nearly always
+            return memory.frozen
         if is_moving(value) and type(value) is not itertools.count:
             return Constant(_ITERATOR, position(value))
         if id(value) in known:
-            self._memory = known[id(value)]
-        elif self._memory is None or not self._memory.holds(value):
-            self._memory = _Memory(value)
-        known[id(self._memory.value)] = self._memory
-        return self._memory.frozen
+            memory = known[id(value)]
+        elif memory is None or not memory.holds(value):
+            memory = _Memory(value)
+        self._memory = known[id(memory.value)] = memory
+        return memory.frozen
 
 
 class _Memory:
@@ -91,10 +96,8 @@ class _Memory:
         self.value = value
         self.frozen = Freezer(modules=True).freeze(value)
         self._kept = list(_kept(value, set()))
-
-    def is_forever(self, value: Any) -> bool:
-        """Whether `value` is what was frozen, and nothing can change it."""
-        return value is self.value and not self._kept
+        self.is_forever = not self._kept
+        """Whether nothing can change it."""
 
     def holds(self, value: Any) -> bool:
         """Whether `value` is what was frozen, unchanged."""
@@ -168,8 +171,23 @@ def _attributes(value: Any) -> list[Any]:
 
 def _holding_the_same(contents: Callable[[Any], list[Any]], value: Any, held: list[Any]) -> Callable[[], bool]:
     """What says whether the contents are still what is `held`, which is kept to be put back: no identity is new."""
-    identities = list(map(id, held))
-    return lambda: list(map(id, contents(value))) == identities
+    if type(value) is dict:  # by far the most of them
+        return _of_dictionary(value, list(value), list(value.values()))
+
+    def holds() -> bool:
+        now = contents(value)
+        return len(now) == len(held) and all(map(is_, now, held))
+
+    return holds
+
+
+def _of_dictionary(value: dict[Any, Any], keys: list[Any], values: list[Any]) -> Callable[[], bool]:
+    """The same of a plain dictionary, of which no list is made."""
+
+    def holds() -> bool:
+        return len(value) == len(keys) and all(map(is_, value.values(), values)) and all(map(is_, value, keys))
+
+    return holds
 
 
 def _is_at(generator: Any, state: str) -> bool:
