@@ -23,6 +23,7 @@ _CODE_OF_KIND = {
     "autocast": "DDE701",
     COUNTED: "DDE413",
 }
+_COMPILERS_OWN = ("AssertionError", "BackendCompilerFailed", "InductorError")
 _STOPS = frozenset(("truth", "integer", "operator", "failure"))
 """Kinds of questions that stop a front end, whatever the rule says of the milder case."""
 _BACKED = re.compile(r"\bs\d+\b")
@@ -59,7 +60,14 @@ def diagnose(question: Question, source: SourceFile) -> Diagnostic:
     )
 
 
+def _is_the_compilers(question: Question) -> bool:
+    """Whether a failure is one of what compiles, by the type of its exception."""
+    return any(name in question.detail for name in _COMPILERS_OWN)
+
+
 def _message(question: Question, code: str, expression: str) -> str:
+    if question.kind == "failure" and code == "DDE304" and _is_the_compilers(question):
+        return f"torch's compiler fails at `{expression}`, behind which a size of run time stands"
     text = rule(code).message.format(expression=expression)
     return f"{text}: {question.detail}" if question.kind == "fake" else text
 
@@ -107,9 +115,12 @@ def _code(question: Question, site: Site | None) -> str:
         symbols=question.symbols,
         inputs=len(set(_BACKED.findall(question.raw))) if question.raw.startswith("Eq(") else 1,
     )
-    if code == "DDE208" and question.kind == "failure" and "export" not in question.asks:
+    if question.kind == "failure" and "export" not in question.asks:
         # a symbol as text or as a key fails in Python already; this failed in what torch.compile makes of the program
-        return code if "unhashable" in question.detail else "DDE304"
+        if code == "DDE208":
+            return code if "unhashable" in question.detail else "DDE304"
+        # the compiler's own assertion says nothing of how many values there are
+        return "DDE304" if _is_the_compilers(question) else code
     return code
 
 

@@ -51,6 +51,11 @@ def offered(call: str) -> list[str]:
             "torch.normal(0.0, std=x.max(), size=x.shape, device=x.device)",
         ),
         (
+            "x.narrow(0, x.shape[0] - 2, length=2)",
+            "x.index_select(0, torch.arange(2, device=x.device) + (x.shape[0] - 2)) "
+            f"{BESIDE} x.narrow(0, x.shape[0] - 2, length=2)",
+        ),
+        (
             "norm(x)",
             "torch.nn.functional.group_norm(x, x.shape[1], weight=norm.weight, bias=norm.bias, eps=norm.eps) "
             f"{BESIDE} norm(x)",
@@ -186,6 +191,8 @@ CALLS = {
     "torch.combinations(x[:, 0], r=2)": (5, 1),
     "torch.combinations(torch.arange(x.shape[0]), 2, with_replacement=True)": (5, 1, 0),
     "torch.combinations(x[:, 0], 2, False)": (5, 1, 0),
+    "x.narrow(0, x.shape[0] - min(x.shape[0], 3), min(x.shape[0], 3))": (5, 3, 1, 0),
+    "torch.narrow(x, 1, 1, length=x.shape[0] % 4)": (5, 1, 0),
 }
 """Calls, and with how many rows they are compared."""
 
