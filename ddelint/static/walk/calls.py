@@ -49,7 +49,7 @@ from ddelint.static.walk.functions import hand_over, invoke
 from ddelint.static.walk.reading_data import noted_read
 from ddelint.static.walk.receivers import tensor_by_method
 from ddelint.static.walk.records import built, changed_record, named_tuple
-from ddelint.static.walk.validating import validated
+from ddelint.static.walk.validating import validated, validated_value
 from ddelint.static.walk.walker import Walker
 
 
@@ -148,6 +148,7 @@ def _of_unknown(walker: Walker, call: Call) -> Value:
         return KNOWN
     if node.func.attr in operators().regions["new_sizes"]:  # `get_ctx().new_dynamic_size()`
         return walker.numbers.new_size(node, call.state.facts, Step(node, operators().says["new_sizes"], None))
+    validated_value(walker, call)
     receiver = tensor_by_method(walker, node.func, call.state)
     return UNKNOWN if receiver is None else _tensor_method(walker, Method(receiver, node.func.attr), call)
 
