@@ -63,3 +63,12 @@ def test_what_is_called_by_what_is_for_others(tmp_path: Path) -> None:
     text = TEXT.format(head="__all__ = ['other']", arrow="", body="return x")
     text += "\ndef other(x: torch.Tensor):\n    return clean(x) + 1\n"
     assert len(rows(tmp_path, {"ops.py": text})) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("FitReport", 0), ("ReportOfFit", 0), ("Metrics", 0), ("Fitted", 1), ("Reported", 1)]
+)
+def test_a_record_that_tells_how_it_went(tmp_path: Path, name: str, found: int) -> None:
+    record = f"from typing import NamedTuple\n\nclass {name}(NamedTuple):\n    kept: torch.Tensor\n"
+    text = TEXT.format(head=record, arrow=f" -> {name}", body=f"return {name}(x)")
+    assert len(rows(tmp_path, {"ops.py": text})) == found

@@ -17,8 +17,15 @@ _RETURNED = re.compile(r"\n[ \t]++return (\w++)(?:(\()|(?=[ \t]*+\n|$))")
 _READ = ".item()"
 _PLAIN = re.compile(r"[\w.]++(?:\([^()]{0,200}+\)[\w.]*+){1,9}+")
 """Calls after calls: `x.sum().item()`."""
+_WORD_OF_CLASS = re.compile(r"[A-Z]++[a-z0-9]*+|[a-z0-9]++")
 _DEEPEST = 3
 """Functions that return what others return."""
+
+
+def tells(name: str) -> bool:
+    """Whether a class's name says that its objects tell how something went: `FitReport`."""
+    words = {word.lower() for word in _WORD_OF_CLASS.findall(name)}
+    return name[:1].isupper() and bool(words & operators().regions["eager_words"])
 
 
 def gives_something(body: str) -> bool:

@@ -20,7 +20,7 @@ from ddelint.static.program.declared import ClassOutline, Outline
 from ddelint.static.program.distributed import is_distributed
 from ddelint.static.program.documented import docstring_of, documented_tensors
 from ddelint.static.program.eagerness import is_fit, is_test, keeps_states, reads_files, words_in
-from ddelint.static.program.giving import gives_numbers, gives_records, gives_something
+from ddelint.static.program.giving import gives_numbers, gives_records, gives_something, tells
 from ddelint.static.program.imports import Imports
 
 _OBJECTS = frozenset({"self", "cls"})
@@ -186,6 +186,8 @@ class _Reader:
             body = text[len(header) :]
             return gives_something(body) and not gives_numbers(body) and not gives_records(body, self._texts)
         words = _words_of(node.returns)
+        if any(tells(word) for word in words):
+            return False
         if self._say_tensor(words):
             return True
         if words & operators().annotations["sequence"] and words & operators().annotations["mapping"]:
