@@ -124,6 +124,14 @@ def _on_disk(filename: str, _changed: int) -> SourceFile | None:
         return None
 
 
+def file_of(filename: str) -> SourceFile | None:
+    """A file as it is on the disk; None for what is none, or no Python."""
+    try:
+        return _on_disk(filename, os.stat(filename).st_mtime_ns)
+    except OSError:
+        return None
+
+
 def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
     """The files of the same project that import `name` from this one, or its module, each with what it calls it: the
     code of notebooks among them, the examples in texts (`>>> f(3)` in a README), and those in its own docstrings."""

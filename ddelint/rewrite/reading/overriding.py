@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
+from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.named import (
     Replacing,
     classes_of,
@@ -17,7 +18,7 @@ from ddelint.rewrite.reading.named import (
     replacements_of_any,
 )
 from ddelint.rewrite.reading.names import qualified_name
-from ddelint.rewrite.reading.neighbours import Importers, imported, importers, in_file, module_name
+from ddelint.rewrite.reading.neighbours import Importers, file_of, imported, importers, in_file, module_name
 from ddelint.rewrite.reading.reaching import heirs
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
@@ -63,12 +64,42 @@ def overridden(site: Site, run: Collection[str], importing: Importers = importer
             for name in sorted(set(_read_from(site, function, calls_alone=True)) - methods):
                 if (there := next(_exchanged(file, name, run, owner, names), None)) is not None:
                     return _REPLACED.format(name=name, where=_where(there, file, source))
+    if (heir := _heir_of_another(site, function, run, importing)) != "":
+        return heir
     for name in sorted(set(_called_functions(site, function)))[:_MOST]:
         for file, _ in ((source, name), *importing(source.filename, name)):
             for there in _replaced(file, name, run):
                 if _is_of_module(there, file, source):
                     return _REPLACED.format(name=name, where=_where(there, file, source))
     return ""
+
+
+def _heir_of_another(site: Site, function: ast.AST, run: Collection[str], importing: Importers) -> str:
+    """Which subclass of a class whose method is called of another object (`policy.fill(x)`) has one of its own that was
+    not run."""
+    called = sorted(set(_called_of_others(site, function)))[:_MOST]
+    found = [(*ran.partition("::")[::2], name) for name in called for ran in sorted(run) if ran.endswith(f".{name}")]
+    for filename, qualified, name in found[:_MOST]:
+        source = site.source if filename == site.source.filename else file_of(filename)
+        owner = qualified.rpartition(".")[0]
+        if source is None or "." in owner or not owner:
+            continue
+        for file, names in _families(source, owner, importing):
+            for own in _own_of_heirs(file, names, (name,)):
+                if own.name == name and own.qualified not in run:
+                    where = _where(own.node, own.file, site.source)
+                    return f"`{own.owner}` has a `{own.name}` of its own ({where}), which was not run"
+    return ""
+
+
+def _called_of_others(site: Site, function: ast.AST) -> Iterator[str]:
+    """The methods that a function calls from the site's statement on, of anything but its own object and torch."""
+    first = _first_line(site)
+    for node in descend(function):
+        match node:
+            case ast.Call(func=ast.Attribute(value=holder, attr=name), lineno=row) if row >= first:
+                if not is_torch(holder) and terminal_name(holder) != "self":
+                    yield name
 
 
 def _families(source: SourceFile, base: str, importing: Importers) -> Iterator[tuple[SourceFile, set[str]]]:

@@ -137,6 +137,31 @@ def test_heirs_of_heirs_in_a_third_file_and_mixins_of_a_fourth(tmp_path: Path) -
     assert found(BASE, filename=str(tmp_path / "model.py")) == ""
 
 
+POLICY = "class Policy:\n    def fill(self, x):\n        return x\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("heir", "counts"),
+    [
+        ("class Strict(Policy):\n    def fill(self, x):\n        raise ValueError\n", True),
+        ("class Mild(Policy):\n    pass\n\n\nclass Strict(Mild):\n    fill = refuse\n", True),
+        ("class Strict(Policy):\n    def empty(self, x):\n        raise ValueError\n", False),
+        ("class Other:\n    def fill(self, x):\n        raise ValueError\n", False),
+    ],
+)
+@pytest.mark.parametrize("said", ["POLICY.get().fill(x)", "self.policy.fill(x)", "policy.fill(x)"])
+def test_an_heir_of_what_another_object_is(tmp_path: Path, heir: str, counts: bool, said: str) -> None:
+    base = BASE.replace("self.after(x)", said)
+    assert found(POLICY + base + heir, ("model.py::Policy.fill",)).startswith("`Strict` has a `fill`") is counts
+    ran = ("model.py::Policy.fill", "model.py::Strict.fill", "model.py::refuse")
+    assert found(POLICY + base + heir, ran) == ""
+    (tmp_path / "policies.py").write_text(POLICY + heir)
+    (tmp_path / "model.py").write_text(base)
+    run = (f"{tmp_path / 'policies.py'}::Policy.fill",)
+    assert ("of policies.py), which was not run" in found(base, run, str(tmp_path / "model.py"))) is counts
+    assert found(BASE + POLICY + heir, ("model.py::Policy.fill",)) == "", "it is not called"
+
+
 MADE = BASE.replace("    def forward", "    def __init__(self):\n        self.after = Sum()\n\n    def forward", 1)
 POOLS = "class Sum:\n    def forward(self, x):\n        return x\n\n\nclass Largest(Sum):\n    pass\n\n\n"
 
