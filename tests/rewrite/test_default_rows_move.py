@@ -77,8 +77,52 @@ def test_a_default_of_several_rows_is_cut_off_as_a_whole() -> None:
         "        rows = x.flatten(0, 0)\n    return rows.softmax(0).mean(0)\n"
     )
     (program,) = with_imports("default_rows", context_of(text, "rows.shape[0] == 0", TYPES, "DDE102"))
-    assert "rows = torch.cat([rows, rows_for_none])[:rows_count]" in program
+    assert "rows = rows[torch.arange(rows.shape[0], device=rows.device) < rows_count]" in program
     assert "elif rows.shape[0] == 0:" in program
     x = torch.arange(8.0).view(4, 2)
     samples = [(x, torch.tensor(keep)) for keep in ([True, False, True, False], [False] * 4, [True] * 4)]
     assert failures(text, program, samples, ("export", "compile")) == []
+
+
+PIECES = """import torch
+
+
+def fn(x, t):
+    found, labels = [], []
+    for k in range(3):
+        keep = x[:, k] > t
+        if not keep.any():
+            continue
+        found.append(x[keep])
+        labels.append(torch.full_like(x[keep, 0], k))
+    if len(found) == 0:
+        best = x.max(0).values
+        return best[None], best[:1]
+    return torch.cat(found), torch.cat(labels)
+"""
+
+
+def test_a_default_stands_behind_pieces_that_no_iteration_appends() -> None:
+    import torch
+
+    (program,) = with_imports("default_rows", context_of(PIECES, "keep.any()", TYPES | {"t": TENSOR}, "DDE105"))
+    assert "found_joined = torch.cat([found_joined, found_for_none])[:found_count]" in program
+    assert program.count("best = x.max(0).values") == 1
+    x = torch.arange(12.0).view(4, 3)
+    samples = [(x, torch.tensor(least)) for least in (5.0, 9.5, 20.0, -1.0)]
+    assert failures(PIECES, program, samples, ("export", "compile")) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("len(found) == 0", "len(found) < 3"),
+        ("torch.cat(labels)", "torch.stack(labels)"),
+        ("return best[None], best[:1]", "return best[None]"),
+        ("x.max(0).values", "torch.rand(3)"),
+        ("continue", "break"),
+    ],
+)
+def test_what_is_no_default_for_pieces_is_left_alone(old: str, new: str) -> None:
+    text = PIECES.replace(old, new)
+    assert candidates("default_rows", context_of(text, "keep.any()", TYPES | {"t": TENSOR}, "DDE105")) == []

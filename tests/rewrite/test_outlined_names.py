@@ -111,3 +111,11 @@ def test_a_number_that_the_compiler_has_as_a_tensor_goes_in_as_one(kind: str, dr
             assert traced(seen_compiled, given[1], given[0] * 2).tolist() == pytest.approx((expected - 1).tolist())
     same = rewritten("outline", replace(found, types_in=lambda function: seen))
     assert all("as_tensor" not in new for new in same)
+
+
+def test_an_operator_is_not_called_after_an_error() -> None:
+    body = "k = t.tolist()\nif k[0] == 1:\n    return x.sum()\nelse:\n    return x.mean()\nraise ValueError(k)\n"
+    text = f"import torch\n\n\ndef fn(x, t):\n{textwrap.indent(body, '    ')}"
+    written = rewritten("outline", context_of(text, "t.tolist()", TYPES))
+    assert written
+    assert [new for new in written if "def _fn_ValueError" in new] == []

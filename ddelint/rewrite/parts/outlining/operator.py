@@ -58,7 +58,8 @@ def what_it_gives(region: Region) -> str:
     """A word for what the region is for: what its result is called, or what it calls."""
     if region.targets:
         return list(region.targets)[-1].strip("_")
-    last = region.expression if region.expression is not None else region.body[-1]
+    ends = [s for s in region.body if not isinstance(s, ast.Raise)] or region.body  # an error is not what it is for
+    last = region.expression if region.expression is not None else ends[-1]
     value = last.value if isinstance(last, ast.Return) else region.expression
     if value is not None and (word := value_name(value)):
         return word
