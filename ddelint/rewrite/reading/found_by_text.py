@@ -7,13 +7,13 @@ import ast
 import os
 import re
 from collections.abc import Collection, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.reading.in_texts import source_of
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.named import calls_of, imported_modules, is_namespace
-from ddelint.rewrite.reading.neighbours import files_around, module_name
+from ddelint.rewrite.reading.neighbours import files_around, imported_words, module_name
 from ddelint.rewrite.reading.plain_data import fits, given_for, is_known_tensor, may_be_text
 from ddelint.rewrite.reading.plainly import is_number
 from ddelint.sources.source import SourceError, SourceFile, descend
@@ -25,22 +25,35 @@ _LARGEST = 400_000
 _MOST = 200
 """Configurations that are read."""
 
+_DOTTED = bytes(range(ord("a"), ord("z") + 1)) + bytes(range(ord("A"), ord("Z") + 1)) + b"0123456789_."
+_BEFORE = (b"", b"=", b":", b"[", b",", b"-", b"{")
+_BEHIND = (b"", b",", b"]", b"}", b"#")
+"""What a value of a configuration stands between; nothing is the line's own end."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def configurations_naming(filename: str, function: str) -> Iterator[str]:
-    """The places in which configurations of the project say a function's name with its module's (`losses.focal`,
-    `pkg.losses:focal`): whoever reads them calls it with what else stands there."""
-    said = re.compile(rb"\b" + os.fsencode(module_name(filename)) + rb"[.:]" + function.encode() + rb"\b(?![.(])")
+    """The places in which configurations of the project have a function's name with its module's as a value
+    (`_target_: pkg.losses.focal`, `loss = "losses:focal"`): whoever reads them calls it with what else stands there."""
+    said = re.compile(rb"\b" + os.fsencode(module_name(filename)) + rb"[.:]" + function.encode() + rb"\b")
     for other in files_around(filename, CONFIGURATIONS)[:_MOST]:
         try:
             if os.stat(other).st_size > _LARGEST:
                 continue
-            for number, line in enumerate(read_regular(other).splitlines(), 1):
-                if said.search(line.split(b"#")[0]) is not None:
+            data = read_regular(other)
+            for number, line in enumerate(data.splitlines(), 1) if said.search(data) is not None else ():
+                if any(_is_value(line, found) for found in said.finditer(line)):
                     yield f"line {number} of {os.path.basename(other)}"
         except (OSError, ValueError):
             continue
+
+
+def _is_value(line: bytes, found: re.Match[bytes]) -> bool:
+    """Whether a name in a configuration is all of a value, in quotes or not: no part of a text, nor of a comment."""
+    before = line[: found.start()].rstrip(_DOTTED).rstrip(b"\"'").rstrip()
+    behind = line[found.end() :].lstrip(b"\"'").lstrip()
+    return not before.lstrip().startswith(b"#") and before[-1:] in _BEFORE and behind[:1] in _BEHIND
 
 
 def calls_by_text(source: SourceFile, function: Function) -> Iterator[tuple[SourceFile, ast.Call]]:
@@ -50,8 +63,9 @@ def calls_by_text(source: SourceFile, function: Function) -> Iterator[tuple[Sour
     run time, what plainly is a number, or may be a text, if the function takes such arguments.
     """
     names = {argument.arg for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
-    for file in (source, *_files_loading(source.filename)):
-        for call, is_said in _calls(file, module_name(source.filename), function.name, is_own=file is source):
+    module = module_name(source.filename)
+    for file in (source, *_files_loading(source.filename, function.name)):
+        for call, is_said in _calls(file, module, function.name, is_own=file is source):
             given = list(given_for(function, ast.Call(ast.Name(function.name), call.args, call.keywords), names))
             if is_said:
                 is_doubtful = not all(is_known_tensor(file, value) for value in given[:1])
@@ -61,35 +75,49 @@ def calls_by_text(source: SourceFile, function: Function) -> Iterator[tuple[Sour
                 yield file, call
 
 
-def _files_loading(filename: str) -> Iterator[SourceFile]:
-    """The files of the project that load modules by their names, or ask modules for functions by theirs."""
+def _files_loading(filename: str, function: str) -> Iterator[SourceFile]:
+    """The files of the project that load modules by their names, or ask this module for functions by theirs."""
+    module = os.fsencode(module_name(filename))
     for other in files_around(filename):
         try:
             changed = os.stat(other).st_mtime_ns
-            if other != filename and _loads(other, changed):
+            if other != filename and _may_find(other, changed, module, function.encode()):
                 yield _read(other, changed)
         except (OSError, SourceError, ValueError):
             continue
 
 
 @lru_cache(maxsize=3000)
-def _loads(filename: str, _changed: int) -> bool:
-    """Whether a file may find functions by texts. Raises OSError."""
-    words = b"|".join(word.encode() for word in ("getattr", *knowledge().importing))
-    return re.search(rb"\b(?:" + words + rb")\s*\(", read_regular(filename)) is not None
+def _may_find(filename: str, changed: int, module: bytes, function: bytes) -> bool:
+    """Whether a file may find a function of a module by texts: it says its name, or makes that and asks the module.
+    Raises OSError, ValueError."""
+    text = read_regular(filename)
+    asks = b"getattr" in text
+    if _loading().search(text) is not None:
+        return asks or function in text
+    return asks and module in imported_words(filename, changed)
 
 
-@lru_cache(maxsize=64)
+@cache
+def _loading() -> re.Pattern[bytes]:
+    """What loads a module by its name, or looks it up among those that are loaded."""
+    called = b"|".join(word.encode() for word in knowledge().importing)
+    return re.compile(rb"\b(?:(?:" + called + rb")\s*\(|modules\s*\[)")
+
+
+@lru_cache(maxsize=256)
 def _read(filename: str, _changed: int) -> SourceFile:
     return source_of(filename)
 
 
-def _calls(file: SourceFile, module: str, function: str, *, is_own: bool) -> Iterator[tuple[ast.Call, bool]]:
+@lru_cache(maxsize=256)
+def _calls(file: SourceFile, module: str, function: str, *, is_own: bool) -> tuple[tuple[ast.Call, bool], ...]:
     """The calls in a file of what may be the function, each with whether the texts say that it is."""
     found: dict[str, bool] = {}
+    calls: list[tuple[ast.Call, bool]] = []
     for node in descend(file.tree):
         if isinstance(node, ast.Call) and (is_said := _is_found(file, node.func, module, function, is_own)) is not None:
-            yield node, is_said
+            calls.append((node, is_said))
         match node:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
@@ -97,7 +125,8 @@ def _calls(file: SourceFile, module: str, function: str, *, is_own: bool) -> Ite
             ):
                 if (is_said := _is_found(file, value, module, function, is_own)) is not None:
                     found[name] = is_said or found.get(name, False)
-    yield from ((call, is_said) for name, is_said in found.items() for call in calls_of(file, name))
+    named = ((call, is_said) for name, is_said in found.items() for call in calls_of(file, name))
+    return (*calls, *named)
 
 
 def _is_found(file: SourceFile, node: ast.expr, module: str, function: str, is_own: bool) -> bool | None:

@@ -141,7 +141,7 @@ def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
     mentions = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
     for other in _python_files(_project(path.parent)):
         try:
-            if other == filename or module not in _imported_words(other, changed := os.stat(other).st_mtime_ns):
+            if other == filename or module not in imported_words(other, changed := os.stat(other).st_mtime_ns):
                 continue
             if mentions.search(read_regular(other)) is None:
                 continue
@@ -168,7 +168,7 @@ def connected(filename: str) -> Iterator[str]:
     words: dict[str, frozenset[bytes]] = {}
     for other in modules:
         try:
-            words[other] = _imported_words(other, os.stat(other).st_mtime_ns)
+            words[other] = imported_words(other, os.stat(other).st_mtime_ns)
         except (OSError, ValueError):
             continue
     importing, waiting = {filename}, [filename]
@@ -200,7 +200,7 @@ def _module_word(filename: str) -> bytes:
 
 
 @lru_cache(maxsize=_MOST_FILES)
-def _imported_words(filename: str, _changed: int) -> frozenset[bytes]:
+def imported_words(filename: str, _changed: int) -> frozenset[bytes]:
     """The names in a file's import statements, by its text alone. Raises OSError, ValueError."""
     data = read_regular(filename) if filename.endswith(".py") else code_of(filename, _changed).encode()
     return frozenset(word for line in _IMPORTS.findall(data) for word in _WORDS.findall(line))
