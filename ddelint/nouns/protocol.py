@@ -391,7 +391,7 @@ class Types:
     """Types seen in one eager run of the original: (filename, qualified function name) → name → type."""
 
     functions: Mapping[str, Mapping[str, TypeFact]] = field(default_factory=dict)
-    """Keyed by `filename::qualname`."""
+    """Keyed by `filename::qualname`; without a name for a function that ran in a file of the user's under no PATH."""
     rows: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Filename → rows that ran, of files under the given PATHs."""
     failure: EntryFailure | None = None

@@ -19,6 +19,7 @@ from ddelint.nouns.protocol import RETURNED, EntryFailure, Types
 from ddelint.trace import failures
 from ddelint.trace.entry import Entry
 from ddelint.trace.limits import TooMuch, limited
+from ddelint.trace.ownership import is_users
 from ddelint.trace.values import describe_value
 
 SEEDS = 4
@@ -39,8 +40,9 @@ def record(
     """Run the entry for a few seeds and describe every local, and every attribute chain that the source reads.
 
     `functions`: keys `filename::qualname` to restrict to (empty: all functions under `paths`). Types that disagree
-    merge: sizes that differ to `?`, kinds that differ to `other`. A run that raises still counts up to there;
-    `failure` is set where all of them raise. What was seen in so many `seconds` is all there is.
+    merge: sizes that differ to `?`, kinds that differ to `other`. Of the user's other files it is only said which
+    functions ran. A run that raises still counts up to there; `failure` is set where all of them raise. What was seen
+    in so many `seconds` is all there is.
     """
     recorder = _Recorder(paths, functions)
     failure: EntryFailure | None = None
@@ -120,6 +122,7 @@ class _Recorder:
         self._chains: dict[str, dict[str, tuple[str, ...]]] = {}
         self._read: set[str] = set()
         self._calls: dict[CodeType, int] = {}
+        self._elsewhere: set[str] = set()
         self._found: dict[str, dict[str, TypeFact]] = {}
         self._inner: dict[str, dict[str, TypeFact]] = {}
         self._by_row: dict[str, dict[str, TypeFact]] = {}
@@ -129,12 +132,13 @@ class _Recorder:
 
     @property
     def functions(self) -> Mapping[str, Mapping[str, TypeFact]]:
-        """What was seen so far. Names of comprehensions and lambdas count for the function around them.
+        """What was seen so far; nothing of functions elsewhere. Names of comprehensions and lambdas count for the
+        function around them.
 
         A name of several kinds (`rows = []`, later `rows = torch.stack(rows)`) is also known by the row that gave it
         its value (`rows@12`).
         """
-        keys = dict.fromkeys((*self._found, *self._inner))
+        keys = dict.fromkeys((*self._found, *self._inner, *sorted(self._elsewhere)))
         return {key: {**self._inner.get(key, {}), **self._found.get(key, {}), **self._told_by_row(key)} for key in keys}
 
     def _told_by_row(self, key: str) -> dict[str, TypeFact]:
@@ -163,10 +167,15 @@ class _Recorder:
         return _Watch(self, key, code, rows).on_event
 
     def _key(self, code: CodeType) -> str | None:
-        filename = os.path.abspath(code.co_filename)
-        if not failures.inside(filename, self._paths) or code.co_name == "<module>":
+        if code.co_name == "<module>":
             return None
-        return f"{filename}::{_owner(code)}"
+        filename = os.path.abspath(code.co_filename)
+        key = f"{filename}::{_owner(code)}"
+        if failures.inside(filename, self._paths):
+            return key
+        if not self._wanted and is_users(code.co_filename):
+            self._elsewhere.add(key)
+        return None
 
     def chains(self, key: str) -> Mapping[str, tuple[str, ...]]:
         """Attribute chains that the function's source reads: text → parts."""

@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
+from ddelint.trace.ownership import is_of_users_class
 from ddelint.trace.registered import buffers_of, parameters_of, parts_of
 from ddelint.verify.holders import holder_of, owner_of
-from ddelint.verify.ownership import is_of_users_class
 from ddelint.verify.randomness import is_generator, state_of
 
 _MODULE_TABLES = frozenset(("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "call_super_init"))

@@ -25,6 +25,7 @@ from typing import Any
 import torch
 
 from ddelint.trace.entry import Entry
+from ddelint.trace.ownership import is_of_users_class, is_users, is_users_class
 from ddelint.trace.registered import parts_of
 from ddelint.verify.frozen import (
     Constant,
@@ -39,7 +40,6 @@ from ddelint.verify.frozen import (
 )
 from ddelint.verify.holders import Holder, holder_of, is_moving, keeps_attributes, owner_of, position
 from ddelint.verify.holders import restoring as refilling
-from ddelint.verify.ownership import is_of_users_class, is_users, is_users_class
 from ddelint.verify.randomness import is_generator, restoring, state_of
 from ddelint.verify.sameness import differences
 

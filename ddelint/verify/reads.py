@@ -20,9 +20,9 @@ from typing import Any
 
 import torch
 
+from ddelint.trace.ownership import is_users
 from ddelint.verify.enumerations import as_there
 from ddelint.verify.members import of_numpy
-from ddelint.verify.ownership import is_users
 
 READ = "__ddelint_read__"
 """The name among the builtins that instrumented text reads by."""

@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any
 
 from ddelint.trace.entry import Entry
+from ddelint.trace.ownership import is_users
 from ddelint.verify.calls import module_of
 from ddelint.verify.enumerations import said
 from ddelint.verify.families import texts_beside
 from ddelint.verify.flags import FLAG
 from ddelint.verify.members import extremes_of, other_number
 from ddelint.verify.other_settings import Change, other_values, with_both
-from ddelint.verify.ownership import is_users
 from ddelint.verify.reading_code import is_readable, read_by
 from ddelint.verify.reads import GIVEN, Read, Readings, Seen, settled
 from ddelint.verify.recording import Recorder

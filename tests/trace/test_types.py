@@ -111,11 +111,16 @@ def test_only_the_functions_that_were_asked_for(write: Write, opened: Open) -> N
     assert set(opened(path).types([key]).functions) == {key}
 
 
-def test_files_outside_paths_are_left_out(write: Write, opened: Open) -> None:
+def test_of_files_outside_paths_it_is_only_said_which_functions_ran(write: Write, opened: Open) -> None:
     helper = write("def helper(x):\n    y = x\n    return y\n", "helper.py")
     path = write("import helper\ndef fn(x):\n    return helper.helper(x)\ndef make_inputs(seed):\n    return (seed,)\n")
-    assert list(opened(path).types().functions) == [f"{path}::fn"]
-    assert list(opened(path, paths=(helper,)).types().functions) == [f"{helper}::helper"]
+    seen = opened(path).types()
+    assert list(seen.functions) == [f"{path}::fn", f"{helper}::helper"]
+    assert seen.functions[f"{helper}::helper"] == {}
+    assert list(seen.rows) == [str(path)]
+    other = opened(path, paths=(helper,)).types().functions
+    assert set(other[f"{helper}::helper"]) >= {"x", "y"}
+    assert other[f"{path}::fn"] == {}
 
 
 def test_rows_that_ran(write: Write, opened: Open) -> None:

@@ -9,10 +9,8 @@ import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.in_texts import source_of
-from ddelint.rewrite.reading.named import classes_of
-from ddelint.rewrite.reading.neighbours import Importers, files_around, imported, imports_file, is_test
+from ddelint.rewrite.reading.neighbours import Importers, classes_named, files_around, imported, imports_file, is_test
 from ddelint.sources.source import SourceError, SourceFile, descend
 from ddelint.system.files import read_regular
 
@@ -29,13 +27,8 @@ def own_errors(statement: ast.stmt, source: SourceFile) -> frozenset[str]:
 
 
 def _with_bases(node: ast.expr, source: SourceFile, depth: int) -> Iterator[str]:
-    name = terminal_name(node)
-    file = source
-    if not classes_of(file, name):
-        found = imported(source, dotted_name(node).partition(".")[0])
-        file = found[0] if found is not None else source
-    for defined in classes_of(file, name)[:1] if depth else ():
-        yield name
+    for file, defined in classes_named(source, node)[:1] if depth else ():
+        yield defined.name
         for base in defined.bases:
             yield from _with_bases(base, file, depth - 1)
 

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.in_texts import NOTEBOOK, TEXTS, code_of, examples_of, source_of
+from ddelint.rewrite.reading.named import classes_of
 from ddelint.sources.source import SourceError, SourceFile
 from ddelint.system.files import read_regular
 
@@ -59,6 +61,16 @@ def made_in(source: SourceFile, name: str) -> tuple[SourceFile, str] | None:
 def comes_from(source: SourceFile, name: str) -> SourceFile | None:
     """The file of `made_in` alone."""
     return (made_in(source, name) or (None,))[0]
+
+
+def classes_named(source: SourceFile, node: ast.expr) -> list[tuple[SourceFile, ast.ClassDef]]:
+    """The classes of the project that an expression of `source` names (`Length`, `meters.Length`), each with its file:
+    its own, else the one that it imports them from."""
+    file, name = source, terminal_name(node)
+    if not classes_of(file, name) and (made := made_in(source, dotted_name(node).partition(".")[0])) is not None:
+        file = made[0]
+        name = name if isinstance(node, ast.Attribute) else made[1]
+    return [(file, found) for found in classes_of(file, name)]
 
 
 def _imported(source: SourceFile, name: str, read: Read | None) -> tuple[SourceFile, str] | None:

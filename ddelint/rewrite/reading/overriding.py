@@ -18,7 +18,15 @@ from ddelint.rewrite.reading.named import (
     replacements_of_any,
 )
 from ddelint.rewrite.reading.names import qualified_name
-from ddelint.rewrite.reading.neighbours import Importers, file_of, imported, importers, in_file, module_name
+from ddelint.rewrite.reading.neighbours import (
+    Importers,
+    classes_named,
+    file_of,
+    imported,
+    importers,
+    in_file,
+    module_name,
+)
 from ddelint.rewrite.reading.reaching import heirs
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
@@ -74,17 +82,21 @@ def overridden(site: Site, run: Collection[str], importing: Importers = importer
     return ""
 
 
-def _heir_of_another(site: Site, function: ast.AST, run: Collection[str], importing: Importers) -> str:
+def _heir_of_another(
+    site: Site, function: ast.FunctionDef | ast.AsyncFunctionDef, run: Collection[str], importing: Importers
+) -> str:
     """Which subclass of a class whose method is called of another object (`policy.fill(x)`) has one of its own that was
     not run."""
-    called = sorted(set(_called_of_others(site, function)))[:_MOST]
-    found = [(*ran.partition("::")[::2], name) for name in called for ran in sorted(run) if ran.endswith(f".{name}")]
-    for filename, qualified, name in found[:_MOST]:
-        source = site.source if filename == site.source.filename else file_of(filename)
-        owner = qualified.rpartition(".")[0]
-        if source is None or "." in owner or not owner:
+    called = set(_called_of_others(site, function))
+    for ran in sorted(run):
+        filename, _, qualified = ran.partition("::")
+        owner, _, name = qualified.rpartition(".")
+        if name not in called or not owner or "." in owner:
             continue
-        for file, names in _families(source, owner, importing):
+        source = site.source if filename == site.source.filename else file_of(filename)
+        if source is None:
+            continue
+        for file, names in _families(*_declaring(source, owner, name), importing):
             for own in _own_of_heirs(file, names, (name,)):
                 if own.name == name and own.qualified not in run:
                     where = _where(own.node, own.file, site.source)
@@ -92,14 +104,37 @@ def _heir_of_another(site: Site, function: ast.AST, run: Collection[str], import
     return ""
 
 
-def _called_of_others(site: Site, function: ast.AST) -> Iterator[str]:
-    """The methods that a function calls from the site's statement on, of anything but its own object and torch."""
-    first = _first_line(site)
-    for node in descend(function):
-        match node:
-            case ast.Call(func=ast.Attribute(value=holder, attr=name), lineno=row) if row >= first:
-                if not is_torch(holder) and terminal_name(holder) != "self":
-                    yield name
+def _declaring(source: SourceFile, owner: str, name: str) -> tuple[SourceFile, str]:
+    """The class furthest up among those that one is made of that has a method of the name: an abstract one is never
+    run, but what is made of it may stand in the same place."""
+    place, waiting = (source, owner), [(source, node) for node in classes_of(source, owner)]
+    for _ in range(_MOST):
+        if not waiting:
+            break
+        file, node = waiting.pop(0)
+        if any(member.name == name for member in node.body if isinstance(member, _FUNCTIONS)):
+            place = (file, node.name)
+        waiting += [found for base in node.bases for found in classes_named(file, base)]
+    return place
+
+
+def _called_of_others(site: Site, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """The methods that a function calls from the site's statement on, of anything but its own object and torch; and
+    those that the methods and functions of its file call which it calls itself."""
+    defined = {node.name: node for node in descend(site.source.tree) if isinstance(node, _FUNCTIONS)}
+    own = _read_from(site, function, calls_alone=True)
+    inner = [defined[name] for name in {*own, *_called_functions(site, function)} if name in defined]
+    for body, first in ((function, _first_line(site)), *((one, 0) for one in inner)):
+        for node in descend(body):
+            match node:
+                case ast.Call(func=ast.Attribute(value=holder, attr=name), lineno=row) if row >= first:
+                    if not is_torch(holder) and not _is_own(holder):
+                        yield name
+
+
+def _is_own(node: ast.expr) -> bool:
+    """Whether it is the object itself, or what its class is made of: `self`, `super()`."""
+    return terminal_name(node) == "self" or (isinstance(node, ast.Call) and terminal_name(node.func) == "super")
 
 
 def _families(source: SourceFile, base: str, importing: Importers) -> Iterator[tuple[SourceFile, set[str]]]:
@@ -268,11 +303,8 @@ def _own_of_heirs(file: SourceFile, names: Collection[str], methods: Collection[
             continue
         yield from _members(file, node, methods)
         for base in itertools.takewhile(lambda base: terminal_name(base) not in names, node.bases):
-            place = (file, terminal_name(base))
-            if not classes_of(*place) and isinstance(base, ast.Name):
-                place = imported(file, base.id) or place
-            for mixed in classes_of(*place):
-                yield from _members(place[0], mixed, methods)
+            for where, mixed in classes_named(file, base):
+                yield from _members(where, mixed, methods)
 
 
 def _members(file: SourceFile, owner: ast.ClassDef, methods: Collection[str]) -> Iterator[_Own]:

@@ -8,10 +8,10 @@ import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from ddelint.knowledge.operators import dotted_name, terminal_name
+from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.named import classes_of, defined_in
-from ddelint.rewrite.reading.neighbours import Importers, importers, in_file, made_in
+from ddelint.rewrite.reading.neighbours import Importers, classes_named, importers, in_file, made_in
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile
 
@@ -64,15 +64,10 @@ def _doing_more(node: ast.ClassDef, file: SourceFile, depth: int) -> list[tuple[
 
 def _bases_doing_more(base: ast.expr, file: SourceFile, depth: int) -> list[tuple[str, SourceFile]] | None:
     """The same of what a class is made of: `torch.Tensor`, `Length` of this file or another, `meters.Length`."""
-    name = terminal_name(base)
-    if name == "Tensor":
+    if terminal_name(base) == "Tensor":
         return []
-    if not depth:
-        return None
-    if not (found := classes_of(file, name)) and (made := made_in(file, dotted_name(base).partition(".")[0])):
-        file = made[0]
-        found = classes_of(file, made[1] or name)
-    return next((_doing_more(one, file, depth - 1) for one in found), None)
+    found = classes_named(file, base) if depth else []
+    return next((_doing_more(one, where, depth - 1) for where, one in found), None)
 
 
 def _imported_classes(file: SourceFile) -> Iterator[tuple[str, SourceFile]]:

@@ -162,6 +162,29 @@ def test_an_heir_of_what_another_object_is(tmp_path: Path, heir: str, counts: bo
     assert found(BASE + POLICY + heir, ("model.py::Policy.fill",)) == "", "it is not called"
 
 
+def test_an_heir_of_what_another_object_is_that_a_method_or_a_function_calls() -> None:
+    heir = "class Strict(Policy):\n    def fill(self, x):\n        raise ValueError\n\n\n"
+    method = BASE.rstrip() + "\n\n    def after(self, x):\n        return self.policy.fill(x)\n"
+    function = BASE.replace("self.after(x)", "filled(x)") + "def filled(x):\n    return POLICY.fill(x)\n"
+    for text in (method, function):
+        assert found(POLICY + heir + text, ("model.py::Policy.fill",)).startswith("`Strict` has a `fill`")
+    inherited = BASE.replace("self.after(x)", "super().fill(x)").replace("torch.nn.Module", "Policy")
+    assert found(POLICY + heir + inherited, ("model.py::Policy.fill",)) == "", "an heir's is another object's"
+    many = BASE.replace("self.after(x)", "policy.fill(x.abs().any().ceil().clone().cos().cpu().div(2).exp())")
+    assert found(POLICY + heir + many, ("model.py::Policy.fill",)).startswith("`Strict` has a `fill`")
+
+
+def test_a_sibling_of_what_another_object_is() -> None:
+    abstract = "class Policy:\n    @abstractmethod\n    def fill(self, x): ...\n\n\n"
+    heirs = "".join(
+        f"class {name}(Policy):\n    def fill(self, x):\n        return x\n\n\n" for name in ("Zeros", "Strict")
+    )
+    text = abstract + heirs + BASE.replace("self.after(x)", "policy.fill(x)")
+    assert found(text, ("model.py::Zeros.fill",)).startswith("`Strict` has a `fill` of its own")
+    assert found(text.replace("Strict(Policy)", "Strict(Other)"), ("model.py::Zeros.fill",)) == ""
+    assert found(text, ("model.py::Zeros.fill", "model.py::Strict.fill")) == ""
+
+
 MADE = BASE.replace("    def forward", "    def __init__(self):\n        self.after = Sum()\n\n    def forward", 1)
 POOLS = "class Sum:\n    def forward(self, x):\n        return x\n\n\nclass Largest(Sum):\n    pass\n\n\n"
 
