@@ -6,17 +6,17 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Collection, Iterator
-from functools import cache, lru_cache
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 
 from ddelint.knowledge.operators import terminal_name
-from ddelint.rewrite.reading.in_texts import source_of
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.named import calls_of, imported_modules, is_namespace
-from ddelint.rewrite.reading.neighbours import files_around, imported_words, module_name
+from ddelint.rewrite.reading.neighbours import file_of, files_around, has_word, imported_words, module_name
 from ddelint.rewrite.reading.plain_data import fits, given_for, is_known_tensor, may_be_text
 from ddelint.rewrite.reading.plainly import is_number
-from ddelint.sources.source import SourceError, SourceFile, descend
+from ddelint.sources.source import SourceFile, descend
 from ddelint.system.files import read_regular
 
 CONFIGURATIONS = (".cfg", ".ini", ".json", ".toml", ".yaml", ".yml")
@@ -36,13 +36,14 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def configurations_naming(filename: str, function: str) -> Iterator[str]:
     """The places in which configurations of the project have a function's name with its module's as a value
     (`_target_: pkg.losses.focal`, `loss = "losses:focal"`): whoever reads them calls it with what else stands there."""
-    said = re.compile(rb"\b" + os.fsencode(module_name(filename)) + rb"[.:]" + function.encode() + rb"\b")
+    names = [os.fsencode(module_name(filename)) + mark + function.encode() for mark in (b".", b":")]
+    said = re.compile(rb"\b(?:" + b"|".join(map(re.escape, names)) + rb")\b")
     for other in files_around(filename, CONFIGURATIONS)[:_MOST]:
         try:
             if os.stat(other).st_size > _LARGEST:
                 continue
             data = read_regular(other)
-            for number, line in enumerate(data.splitlines(), 1) if said.search(data) is not None else ():
+            for number, line in enumerate(data.splitlines(), 1) if any(name in data for name in names) else ():
                 if any(_is_value(line, found) for found in said.finditer(line)):
                     yield f"line {number} of {os.path.basename(other)}"
         except (OSError, ValueError):
@@ -80,34 +81,20 @@ def _files_loading(filename: str, function: str) -> Iterator[SourceFile]:
     module = os.fsencode(module_name(filename))
     for other in files_around(filename):
         try:
-            changed = os.stat(other).st_mtime_ns
-            if other != filename and _may_find(other, changed, module, function.encode()):
-                yield _read(other, changed)
-        except (OSError, SourceError, ValueError):
+            may_find = other != filename and _may_find(other, os.stat(other).st_mtime_ns, module, function)
+        except (OSError, ValueError):
             continue
+        if may_find and (file := file_of(other)) is not None:
+            yield file
 
 
-@lru_cache(maxsize=3000)
-def _may_find(filename: str, changed: int, module: bytes, function: bytes) -> bool:
-    """Whether a file may find a function of a module by texts: it says its name, or makes that and asks the module.
-    Raises OSError, ValueError."""
-    text = read_regular(filename)
-    asks = b"getattr" in text
-    if _loading().search(text) is not None:
-        return asks or function in text
+def _may_find(filename: str, changed: int, module: bytes, function: str) -> bool:
+    """Whether a file may find a function of a module by texts: it says its name where it loads modules by theirs, or
+    makes that and asks the module. Raises OSError, ValueError."""
+    asks = has_word(filename, changed, ("getattr",))
+    if has_word(filename, changed, (*sorted(knowledge().importing), "sys.modules")):
+        return asks or has_word(filename, changed, (function,))
     return asks and module in imported_words(filename, changed)
-
-
-@cache
-def _loading() -> re.Pattern[bytes]:
-    """What loads a module by its name, or looks it up among those that are loaded."""
-    called = b"|".join(word.encode() for word in knowledge().importing)
-    return re.compile(rb"\b(?:(?:" + called + rb")\s*\(|modules\s*\[)")
-
-
-@lru_cache(maxsize=256)
-def _read(filename: str, _changed: int) -> SourceFile:
-    return source_of(filename)
 
 
 @lru_cache(maxsize=256)
@@ -152,16 +139,22 @@ def _is_module(file: SourceFile, node: ast.expr, module: str, *, by_text: bool =
         case ast.Name(id=name) if depth:
             if not by_text and name in _modules(file, module):
                 return True
-            values = (_is_module(file, v, module, by_text=by_text, depth=depth - 1) for v in _assigned(file, name))
+            values = (
+                _is_module(file, v, module, by_text=by_text, depth=depth - 1) for v in _assigned(file).get(name, ())
+            )
             return next((one for one in values if one is not None), None)
     return None
 
 
-def _assigned(file: SourceFile, name: str) -> Iterator[ast.expr]:
+@lru_cache(maxsize=64)
+def _assigned(file: SourceFile) -> Mapping[str, Sequence[ast.expr]]:
+    """What each name of a file is given, in whatever function."""
+    found: dict[str, list[ast.expr]] = {}
     for node in descend(file.tree):
         match node:
-            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
-                yield value
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found.setdefault(name, []).append(value)
+    return MappingProxyType(found)
 
 
 @lru_cache(maxsize=64)

@@ -7,6 +7,7 @@ import ast
 import doctest
 import json
 import os
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +20,7 @@ NOTEBOOK = ".ipynb"
 TEXTS = (".md", ".rst", ".txt")
 """How texts end that may hold examples."""
 _PROMPT = ">>>"
+_IMPORTS = re.compile(rb"^[ \t]*+>>>[ \t]++(?:from|import)[ \t]", re.MULTILINE)
 _LARGEST = 4_000_000
 """Bytes of a notebook; pictures make them large."""
 _LARGEST_TEXT = 400_000
@@ -34,11 +36,11 @@ def source_of(filename: str) -> SourceFile:
 
 @lru_cache(maxsize=256)
 def code_of(filename: str, _changed: int) -> str:
-    """The code cells of a notebook, as far as they are Python, without IPython's lines, or the examples in a text.
-    Raises OSError, ValueError."""
+    """The code cells of a notebook, as far as they are Python, without IPython's lines, or the examples in a text where
+    they import anything. Raises OSError, ValueError."""
     if not filename.endswith(NOTEBOOK):
-        is_text = os.stat(filename).st_size <= _LARGEST_TEXT
-        return _in_rows(_placed(read_regular(filename).decode(errors="replace"), 1)) if is_text else ""
+        text = read_regular(filename) if os.stat(filename).st_size <= _LARGEST_TEXT else b""
+        return _in_rows(_placed(text.decode(errors="replace"), 1)) if _IMPORTS.search(text) is not None else ""
     data = read_regular(filename)
     try:
         notebook = json.loads(data) if len(data) <= _LARGEST else None

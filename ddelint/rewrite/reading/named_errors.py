@@ -5,14 +5,20 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from ddelint.rewrite.reading.in_texts import source_of
-from ddelint.rewrite.reading.neighbours import Importers, classes_named, files_around, imported, imports_file, is_test
-from ddelint.sources.source import SourceError, SourceFile, descend
-from ddelint.system.files import read_regular
+from ddelint.rewrite.reading.neighbours import (
+    Importers,
+    classes_named,
+    file_of,
+    files_around,
+    has_word,
+    imported,
+    imports_file,
+    is_test,
+)
+from ddelint.sources.source import SourceFile, descend
 
 _MOST_BASES = 4
 _LISTED = "__all__"
@@ -38,8 +44,8 @@ def is_named(errors: Collection[str], source: SourceFile) -> bool:
     to import it; the file itself, for anything but to catch it there as well (which calls are known to be in it)."""
     if not errors:
         return False
-    said = re.compile(rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in errors) + rb")\b")
-    return any(_names(errors, file, is_own=file.filename == source.filename) for file in _files(source.filename, said))
+    files = _files_saying(source.filename, tuple(sorted(errors)))
+    return any(_names(errors, file, is_own=file.filename == source.filename) for file in files)
 
 
 def files_beside(source: SourceFile, names: Collection[str], importing: Importers) -> Iterator[SourceFile]:
@@ -64,18 +70,14 @@ def _imported_by(file: SourceFile) -> tuple[SourceFile, ...]:
     return tuple(found[0] for name in sorted(names) if (found := imported(file, name)) is not None)
 
 
-def _files(filename: str, said: re.Pattern[bytes]) -> Iterator[SourceFile]:
+def _files_saying(filename: str, words: tuple[str, ...]) -> Iterator[SourceFile]:
     for other in files_around(filename):
         try:
-            if not is_test(other) and said.search(read_regular(other)):
-                yield _read(other, os.stat(other).st_mtime_ns)
-        except (OSError, SourceError, ValueError):
+            said = not is_test(other) and has_word(other, os.stat(other).st_mtime_ns, words)
+        except (OSError, ValueError):
             continue
-
-
-@lru_cache(maxsize=64)
-def _read(filename: str, _changed: int) -> SourceFile:
-    return source_of(filename)
+        if said and (file := file_of(other)) is not None:
+            yield file
 
 
 def _names(errors: Collection[str], file: SourceFile, *, is_own: bool) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -150,12 +150,11 @@ def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
     path, module = Path(filename), _module_word(filename)
     if (own := _examples_in(filename)) is not None:
         yield own, name
-    mentions = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
     for other in _python_files(_project(path.parent)):
         try:
             if other == filename or module not in imported_words(other, changed := os.stat(other).st_mtime_ns):
                 continue
-            if mentions.search(read_regular(other)) is None:
+            if not has_word(other, changed, (name,)):
                 continue
             source = _on_disk(other, changed)
             if source is None:
@@ -163,6 +162,15 @@ def importers(filename: str, name: str) -> Iterator[tuple[SourceFile, str]]:
             yield from ((source, called) for called in _names(source, os.fsdecode(module), name))
         except (OSError, SourceError, ValueError):
             continue
+
+
+@lru_cache(maxsize=8 * _MOST_FILES)
+def has_word(filename: str, _changed: int, words: Collection[str]) -> bool:
+    """Whether a file says one of some words anywhere. Raises OSError, ValueError."""
+    data, encoded = read_regular(filename), [word.encode() for word in words]
+    if not any(word in data for word in encoded):  # a search for a word in hundreds of files takes far longer
+        return False
+    return re.search(rb"\b(?:" + b"|".join(map(re.escape, encoded)) + rb")\b", data) is not None
 
 
 def _examples_in(filename: str) -> SourceFile | None:
@@ -211,7 +219,7 @@ def _module_word(filename: str) -> bytes:
     return os.fsencode(module_name(filename))
 
 
-@lru_cache(maxsize=_MOST_FILES)
+@lru_cache(maxsize=4 * _MOST_FILES)
 def imported_words(filename: str, _changed: int) -> frozenset[bytes]:
     """The names in a file's import statements, by its text alone. Raises OSError, ValueError."""
     data = read_regular(filename) if filename.endswith(".py") else code_of(filename, _changed).encode()
@@ -269,7 +277,8 @@ def files_around(filename: str, endings: tuple[str, ...] = (".py", NOTEBOOK)) ->
 
 
 def _python_files(folder: Path) -> tuple[str, ...]:
-    return _files(folder, (".py", NOTEBOOK, *TEXTS))
+    """Texts behind the others: of data there may be thousands, which must not keep a Python file from being read."""
+    return (*_files(folder, (".py", NOTEBOOK)), *_files(folder, TEXTS))
 
 
 def _files(folder: Path, endings: tuple[str, ...]) -> tuple[str, ...]:

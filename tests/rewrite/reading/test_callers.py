@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ddelint.rewrite.reading import neighbours
 from ddelint.rewrite.reading.callers import compiled_callers, other_callers
 from ddelint.sources.sites import locate
 from ddelint.sources.source import SourceFile
@@ -161,6 +162,16 @@ def test_so_do_the_examples_of_a_text(project: Path, text: str, is_doubtful: boo
     assert bool(found) is is_doubtful
     if text.startswith("Bounds"):
         assert f"line 5 of README.{ending}" in found, "the row that it stands in"
+
+
+def test_texts_of_data_keep_no_python_file_from_being_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "zoo.py").write_text("from package.helpers import at_most\nat_most(5, 3)\n")
+    labels = project / "a_labels"
+    labels.mkdir()
+    monkeypatch.setattr(neighbours, "_MOST_FILES", 3)
+    for number in range(9):
+        (labels / f"{number}.txt").write_text("0 0.5 0.5\n")
+    assert "of zoo.py" in callers(project, RUN, ALONE)
 
 
 LOADING = "import importlib\nimport sys\n\n\ndef main(where, name, steps: int):\n    "
