@@ -20,6 +20,8 @@ from ddelint.verify.holders import holder_of, owner_of
 from ddelint.verify.randomness import is_generator, state_of
 
 _MODULE_TABLES = frozenset(("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "call_super_init"))
+_PLAIN = frozenset((bool, int, str, type(None)))
+"""Of which equal ones cannot be told apart, as 0.0 and -0.0 can."""
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _DEEPEST = 12
 """Levels of nesting that are kept; what lies below counts as opaque."""
@@ -87,6 +89,8 @@ class Freezer:
 
     def freeze(self, value: Any, depth: int = 0) -> Frozen:
         """A copy of `value` that nothing can change any more. Runs no user code but `__iter__` of mappings."""
+        if type(value) in _PLAIN:  # most of what there is
+            return _constant(value)
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
         if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
@@ -245,6 +249,11 @@ def storage_address(tensor: torch.Tensor) -> int | None:
         return storage.data_ptr() if storage.nbytes() else None
     except (RuntimeError, NotImplementedError):
         return None
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _constant(value: Any) -> Constant:
+    return Constant(kind_of(value), value)
 
 
 def kind_of(value: Any) -> str:

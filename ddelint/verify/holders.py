@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from types import BuiltinMethodType, MethodType, ModuleType
 from typing import Any
 
@@ -25,6 +25,10 @@ class Holder:
     read: Callable[[Any], Any]
     write: Callable[[Any, Any], None] | None
     """None where Python has no way to put it back."""
+
+
+class _Nothing:
+    """Has attributes alone: an object of a class that is written in another language has room for more."""
 
 
 _UNSET = "not set"
@@ -84,6 +88,21 @@ def holder_of(value: Any) -> Holder | None:
 def keeps_attributes(value: Any) -> bool:
     """Whether an object of Python's library holds its state in attributes."""
     return type(value).__module__ in _WITH_ATTRIBUTES and hasattr(value, "__dict__") and not callable(value)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether an object of a library (a configuration) is of a class written in Python, which holds all in attributes.
+
+    Not those of Python's own library and of torch, which lead to all that there is (a logger to all loggers).
+    """
+    kind: Any = type(value)
+    return _is_plain(kind) and hasattr(value, "__dict__") and not callable(value)
+
+
+@lru_cache(maxsize=4096)
+def _is_plain(kind: Any) -> bool:
+    package = kind.__module__.partition(".")[0] if isinstance(kind.__module__, str) else "builtins"
+    return package not in (*sys.stdlib_module_names, "torch") and kind.__basicsize__ == _Nothing.__basicsize__
 
 
 def restoring(value: Any, holder: Holder) -> Callable[[], None]:

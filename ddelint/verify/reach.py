@@ -38,7 +38,7 @@ from ddelint.verify.frozen import (
     has,
     is_module_table,
 )
-from ddelint.verify.holders import Holder, holder_of, is_moving, keeps_attributes, owner_of, position
+from ddelint.verify.holders import Holder, holder_of, is_moving, is_plain, keeps_attributes, owner_of, position
 from ddelint.verify.holders import restoring as refilling
 from ddelint.verify.randomness import is_generator, restoring, state_of
 from ddelint.verify.sameness import differences
@@ -114,45 +114,50 @@ class _Kept:
 
 
 _UNKNOWN = _Kept(lambda: False, lambda: None)
-"""A library's object, or one beyond those that are followed: only its contents say, each time."""
+"""An object that may hold what Python does not see, or one beyond those that are followed: only its contents say, each
+time."""
 
 
 def _kept(value: Any, known: set[int]) -> Iterator[_Kept]:
     """`value` with all that it holds, each object once."""
-    if isinstance(value, _CONSTANTS) or id(value) in known:
-        return
-    if len(known) > _MOST:
-        yield _UNKNOWN
-        return
-    known.add(id(value))
-    parts: list[Any] = []
-    holder = holder_of(value)
+    waiting = [value]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, _CONSTANTS) or id(inner) in known:
+            continue
+        if len(known) > _MOST:
+            yield _UNKNOWN
+            return
+        known.add(id(inner))
+        kept, parts = _kept_alone(inner)
+        yield from kept
+        waiting += [part for part in reversed(parts) if type(part) not in _CONSTANTS]
+
+
+def _kept_alone(value: Any) -> tuple[list[_Kept], list[Any]]:
+    """An object without what it holds, and what it holds."""
     if isinstance(value, torch.Tensor):
         saved = value.detach().clone() if value.layout is torch.strided and not value.is_meta else None
-        yield _Kept(partial(_is_as_saved, value, saved), partial(_restore_tensor, value, saved))
-    elif isinstance(value, (*_CONTAINERS, tuple)):
-        held, parts = _held(value), _parts(value)
+        return [_Kept(partial(_is_as_saved, value, saved), partial(_restore_tensor, value, saved))], []
+    if isinstance(value, (*_CONTAINERS, tuple)):
+        held, kept = _held(value), []
         if not isinstance(value, tuple):  # of which only the parts can change
-            yield _Kept(_holding_the_same(_held, value, held), partial(_restore_container, value, held))
+            kept.append(_Kept(_holding_the_same(_held, value, held), partial(_restore_container, value, held)))
         if is_of_users_class(value):
-            yield _attributes_kept(value)
-    elif holder is not None:
-        parts = [holder.read(value)]
-        yield _Kept(partial(_reads_the_same, holder, value, *parts), refilling(value, holder))
-    elif is_generator(value):
-        yield _Kept(partial(_is_at, value, state_of(value)), restoring(value))
-    elif isinstance(value, torch.nn.Module) or is_of_users_class(value) or keeps_attributes(value):
-        parts = list(attributes_of(value).values())
-        yield _attributes_kept(value)
-    elif isinstance(value, partial):
-        parts = [value.func, value.args, value.keywords, *attributes_of(value).values()]
-        yield _attributes_kept(value)
-    elif owner_of(value) is not None:
-        parts = [owner_of(value)]
-    elif not (isinstance(value, (type, ModuleType)) or callable(value)):
-        yield _UNKNOWN
-    for part in parts:
-        yield from _kept(part, known)
+            kept.append(_attributes_kept(value))
+        return kept, _parts(value)
+    if (holder := holder_of(value)) is not None:
+        inner = holder.read(value)
+        return [_Kept(partial(_reads_the_same, holder, value, inner), refilling(value, holder))], [inner]
+    if is_generator(value):
+        return [_Kept(partial(_is_at, value, state_of(value)), restoring(value))], []
+    if isinstance(value, torch.nn.Module) or is_of_users_class(value) or keeps_attributes(value) or is_plain(value):
+        return [_attributes_kept(value)], list(attributes_of(value).values())
+    if isinstance(value, partial):
+        return [_attributes_kept(value)], [value.func, value.args, value.keywords, *attributes_of(value).values()]
+    if owner_of(value) is not None:
+        return [], [owner_of(value)]
+    return ([] if isinstance(value, (type, ModuleType)) or callable(value) else [_UNKNOWN]), []
 
 
 def _attributes_kept(value: Any) -> _Kept:

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
+import rich.table
 import torch
 
 from ddelint.nouns.protocol import Comparison, SessionOptions
@@ -430,3 +432,29 @@ def test_a_tuple_is_as_changed_as_its_parts() -> None:
     assert watch.changes() == {}
     model.pair[1][1]["a"] = 3
     assert set(watch.changes()) == {"self.pair"}
+
+
+def test_an_object_of_a_library_that_is_written_in_python_is_looked_at_anew_where_it_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A configuration; of an object of another language, or one that leads to everything, only its contents say."""
+    table = rich.table.Table(title="rates")
+    model = Part(Settings())
+    model.held, model.drawn = [table], [numpy.random.default_rng(0).bit_generator]
+    watch = Watch(model, model)
+    frozen: list[object] = []
+    freeze = Freezer.freeze
+
+    def noted(self: Freezer, value: object, depth: int = 0) -> object:
+        frozen.append(value)
+        return freeze(self, value, depth)
+
+    monkeypatch.setattr(Freezer, "freeze", noted)
+    assert watch.changes() == {}
+    assert not any(value is table for value in frozen)
+    assert any(value is model.drawn for value in frozen)
+    table.columns.append(rich.table.Column())
+    assert set(watch.changes()) == {"self.held"}
+    table.columns.pop()
+    table.title = "shares"
+    assert set(watch.changes()) == {"self.held"}
