@@ -166,7 +166,7 @@ def test_so_do_the_examples_of_a_text(project: Path, text: str, is_doubtful: boo
 
 def test_texts_of_data_keep_no_python_file_from_being_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "zoo.py").write_text("from package.helpers import at_most\nat_most(5, 3)\n")
-    labels = project / "a_labels"
+    labels = project.parent / "a_labels"
     labels.mkdir()
     monkeypatch.setattr(neighbours, "_MOST_FILES", 3)
     for number in range(9):
