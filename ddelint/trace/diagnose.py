@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import takewhile
 
 from ddelint.knowledge.catalog import rule
 from ddelint.knowledge.classification import reported_span, rule_for
@@ -23,7 +24,7 @@ _CODE_OF_KIND = {
     "autocast": "DDE701",
     COUNTED: "DDE413",
 }
-_COMPILERS_OWN = ("AssertionError", "BackendCompilerFailed", "InductorError")
+_COMPILERS_OWN = frozenset(("AssertionError", "BackendCompilerFailed", "InductorError"))
 _STOPS = frozenset(("truth", "integer", "operator", "failure"))
 """Kinds of questions that stop a front end, whatever the rule says of the milder case."""
 _BACKED = re.compile(r"\bs\d+\b")
@@ -61,8 +62,9 @@ def diagnose(question: Question, source: SourceFile) -> Diagnostic:
 
 
 def _is_the_compilers(question: Question) -> bool:
-    """Whether a failure is one of what compiles, by the type of its exception."""
-    return any(name in question.detail for name in _COMPILERS_OWN)
+    """Whether a failure is one of what compiles, by the types of exceptions that its text begins with."""
+    types = takewhile(str.isidentifier, question.detail.split(": "))
+    return not _COMPILERS_OWN.isdisjoint(types)
 
 
 def _message(question: Question, code: str, expression: str) -> str:

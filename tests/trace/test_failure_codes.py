@@ -19,6 +19,7 @@ ASSERTION = "BackendCompilerFailed: AssertionError: u3 -> Min(6, u0)"
     [
         (2, ("compile",), ASSERTION, "DDE304"),
         (2, ("compile",), "Unsupported: not enough values to unpack (expected 2, got u0)", "DDE206"),
+        (2, ("compile",), "Unsupported: not enough values to unpack, which is no AssertionError", "DDE206"),
         (2, ("export", "compile"), "ValueError: not enough values to unpack (expected 2, got u0)", "DDE206"),
         (3, ("compile",), "Unsupported: unhashable type: SymInt", "DDE208"),
         (3, ("compile",), ASSERTION, "DDE304"),
