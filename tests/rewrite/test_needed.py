@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 import pytest
@@ -22,10 +23,13 @@ NAME, TEXT = "/model.py", "first = 1\nsecond = 2\n"
 class Traces:
     """Asks where the second fix is missing, and counts how often it is traced; whatever is compiled goes through."""
 
+    targets = "export", "compile"
+
     def __init__(self) -> None:
         self.traced = 0
         self.compiled: list[str] = []
         self.results: tuple[TargetResult, ...] = ()
+        self.rest: tuple[TargetResult, ...] = ()
         self.stopped = False
         self.refuses = False
 
@@ -40,11 +44,13 @@ class Traces:
 
     def forget(self) -> None: ...
 
-    def verified(self, _: State) -> Compilation:
+    def verified(self, _: State, until: Callable[[Compilation], bool]) -> Compilation:
         return Compilation(results=self.results)
 
-    def compile(self, history: History) -> Compilation:
+    def compile(self, history: History, targets: tuple[str, ...] = targets) -> Compilation:
         self.compiled.append(history.current(NAME).text)
+        if targets != self.targets:
+            return Compilation(results=self.rest)
         return Compilation(results=self.results if self.refuses else ())
 
     def is_wrong(self, _: State, *, late: bool = False) -> bool:
@@ -109,9 +115,20 @@ def test_what_a_front_end_asks_elsewhere_needs_no_fix_that_has_gone(
     needed: Needed, traces: Traces, row: int, alone: bool
 ) -> None:
     question = Question(Span(NAME, row, 1, row, 2), "truth", "second", "")
-    traces.results = (TargetResult("compile", "cpu", False, (question,)),)
+    traces.results = (TargetResult("export", "cpu", True), TargetResult("compile", "cpu", False, (question,)))
     assert [step.number for step in needed.of(with_both()).steps] == [2]
     assert bool(traces.compiled) is alone
+
+
+@pytest.mark.parametrize(("row", "alone"), [(2, False), (1, True)])
+def test_where_an_exporter_asks_elsewhere_what_it_was_not_verified_by_is_asked_as_well(
+    needed: Needed, traces: Traces, row: int, alone: bool
+) -> None:
+    elsewhere, question = (Question(Span(NAME, n, 1, n, 2), "truth", "second", "") for n in (2, row))
+    traces.results = (TargetResult("export", "cpu", False, (elsewhere,)),)
+    traces.rest = (TargetResult("compile", "cpu", False, (question,)),)
+    assert [step.number for step in needed.of(with_both()).steps] == [2]
+    assert len(traces.compiled) == (3 if alone else 1)
 
 
 def test_where_no_front_end_takes_the_whole_program_it_is_not_compiled_without_each(

@@ -1591,6 +1591,41 @@ def test_what_is_left_over_of_the_time_is_used_for_what_is_no_question(moves: py
     assert "converted(m > 5)" in text
 
 
+@pytest.mark.parametrize("width", [1, 2])
+def test_what_stops_an_exporter_is_tried_before_inductor_is_given_its_time(
+    moves: pytest.MonkeyPatch, width: int
+) -> None:
+    general = replacing(SHORTCUT, Claim.GENERAL_PATH, "not compiling and {test}")
+    moves.setitem(MOVES, SHORTCUT, where("n > 4", general))
+    moves.setitem(MOVES, CONVERSION, replacing(CONVERSION, Claim.EQUIVALENT, "converted({test})"))
+    original, targets = TEXT.replace("m > 5", "len(x)"), ("compile", "export")
+    verified: dict[str, list[str]] = {target: [] for target in targets}
+
+    class Stopping(Prover):
+        """Export stops at `len(x)`, which is no question."""
+
+        def compile(self, overlay: Overlay, targets: tuple[str, ...], samples: int, backend: str) -> Compilation:
+            text, results = overlay.get(NAME, original), []
+            for target in targets:
+                verified[target] += [text] if backend == "inductor" else []
+                stops = target == "export" and "if len(x)" in text
+                question = Question(Span(NAME, 7, 8, 7, 14), "other", "", "cannot swap", asks=("export",))
+                results.append(TargetResult(target, "cpu", not stops, (question,) if stops else ()))
+            return Compilation(tuple(results))
+
+    begun = Begun()
+    sources = {NAME: SourceFile(NAME, original)}
+    asked = Asking(Stopping(), sources, targets, samples=8, diagnose=diagnose, types={}, ahead=begun, width=width)
+    outcome = Search(asked).run()
+    before = original.replace("n > 4", "not compiling and n > 4")
+    fixed = before.replace("len(x)", "converted(len(x))")
+    assert outcome.everything.current(NAME).text == fixed
+    assert verified == {"export": [before, fixed], "compile": [fixed]}
+    assert outcome.compilation is not None
+    assert [(result.target, result.ok) for result in outcome.compilation.results] == [(t, True) for t in targets]
+    assert begun.targets[:2] == ([("compile",), ("export",)] if width == 2 else [])
+
+
 def test_what_is_reserved_for_verifying_is_used_where_a_question_is_left(moves: pytest.MonkeyPatch) -> None:
     """A program that still asks is not verified: all of what was reserved for that would be left over."""
     moves.setitem(MOVES, SHORTCUT, several(*(f"WRONG{number} and {{test}}" for number in range(3)), "right and {test}"))

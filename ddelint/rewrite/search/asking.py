@@ -20,9 +20,10 @@ from ddelint.rewrite.search.comparisons import Comparisons
 from ddelint.rewrite.search.elsewhere import others_not_run
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.offering import in_order, own_moves, takes_more
-from ddelint.rewrite.search.prover import Ahead, Prover, joined, passes
+from ddelint.rewrite.search.prover import Ahead, Prover, passes
 from ddelint.rewrite.search.steps import VALIDATION, Key, State, key_of, tests_of
 from ddelint.rewrite.search.traces import Program, Traces, program_of
+from ddelint.rewrite.search.verifications import Verifications
 from ddelint.sources.sites import Site, locate, site_of
 from ddelint.sources.source import SourceFile
 
@@ -70,7 +71,7 @@ class Asking:
         self._compiled: dict[tuple[Program, tuple[str, ...], str], Compilation] = {}
         self._lowered: dict[Program, Compilation] = {}
         self._differentiated: dict[Program, bool] = {}
-        self._verified: dict[Program, Compilation] = {}
+        self._verifications = Verifications(prover, self._ahead, targets, samples)
         self.comparisons = Comparisons(prover, self._ahead)
         self._offers: dict[tuple[object, ...], tuple[list[Candidate], Iterator[Candidate]]] = {}
         self._first: dict[tuple[str, int, int, str], Diagnostic] = {}
@@ -189,15 +190,9 @@ class Asking:
             )
         return self._differentiated[key]
 
-    def verify(self, history: History) -> Compilation:
-        """The program through every target, by Inductor, on all samples."""
-        key = program_of(history)
-        if key not in self._verified:
-            self.expect_verified(history)
-            overlay = history.overlay
-            parts = [self.prover.compile(overlay, part, self.samples, "inductor") for part in self._parts()]
-            self._verified[key] = joined(parts)
-        return self._verified[key]
+    def verify(self, history: History, until: Callable[[Compilation], bool] = lambda one: False) -> Compilation:
+        """The program through every target, by Inductor, on all samples; or `until` one of them says enough."""
+        return self._verifications.of(history, until)
 
     def expect_without_each(self, history: History, steps: Sequence[int]) -> None:
         """That it will be asked of each of the steps whether the program asks anything without it."""
@@ -207,10 +202,8 @@ class Asking:
                 self.traces.expect(shorter, first=True)
 
     def expect_verified(self, history: History) -> None:
-        """That a program will be verified; what Inductor compiles takes longest, and comes first."""
-        if self._ahead is not None and program_of(history) not in self._verified:
-            for part in sorted(self._parts(), key=lambda part: "compile" not in part):
-                self._ahead.compile(history.overlay, part, self.samples, "inductor")
+        """That a program will be verified."""
+        self._verifications.expect(history)
 
     def forget(self) -> None:
         """Nothing is expected any more."""
@@ -222,7 +215,7 @@ class Asking:
 
         `verified`: how much of the verification is to be paid for.
         """
-        known = [sum(result.seconds for result in found.results) for found in self._verified.values()]
+        known = self._verifications.seconds()
         compared = self.comparisons.longest()
         compared *= MARGIN if known or self.comparisons.has_whole() else COMPARED_BY_LOOKED
         if known:
@@ -230,10 +223,6 @@ class Asking:
         # one candidate that takes long to trace says nothing of the program
         traced = self.traces.usual_seconds()
         return verified * (VERIFIED_SECONDS + VERIFIED_BY_TRACED * traced) + compared
-
-    def _parts(self) -> list[tuple[str, ...]]:
-        """The targets of a verification, as they are asked: each on its own where they can run side by side."""
-        return [self.targets] if self._ahead is None else [(target,) for target in self.targets]
 
     def lower(self, history: History) -> Compilation:
         """What Inductor asks where everything before it goes through; it can ask only about numbers of run time."""

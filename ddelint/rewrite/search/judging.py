@@ -166,11 +166,12 @@ class Judging:
         for state in states:
             self._asking.comparisons.expect(self._whole(state, shown, as_they_are))
 
-    def verified(self, state: State) -> Compilation:
-        """The program of a state through every target; that it holds, and all samples agree, is expected."""
+    def verified(self, state: State, until: Callable[[Compilation], bool]) -> Compilation:
+        """The program of a state through every target, or up to one that says enough (`until`); that it holds, and all
+        samples agree, is expected."""
         self._asking.expect_verified(state.history)
         self.expect_whole(state)
-        return self._asking.verify(state.history)
+        return self._asking.verify(state.history, until)
 
     def compare_whole(self, state: State, shown: Mismatch | None = None, *, as_they_are: bool = False) -> Comparison:
         """The program of a state on all samples; or only on the input that has `shown` something, and what is made of

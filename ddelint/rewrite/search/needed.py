@@ -61,13 +61,21 @@ class Needed:
         shorter = self._left(state, self._is_missed_by_traces)
         if shorter is state or self._judging.is_wrong(shorter):
             return shorter
-        compilation = self._judging.verified(shorter)
-        if _goes_through(compilation) or _asks_elsewhere(compilation, shorter, _without(state, shorter)):
+        compilation, gone = self._judging.verified(shorter, _stops), _without(state, shorter)
+        if _goes_through(compilation):
+            return shorter
+        if _asks_elsewhere(compilation, shorter, gone) and self._rest_asks_elsewhere(compilation, shorter, gone):
             return shorter
         # where the whole program goes through no front end either, to compile it without each fix would show nothing
         if not _goes_through(self._asking.compile(state.history)):
             return state
         return self._left(state, self._is_missed)
+
+    def _rest_asks_elsewhere(self, compilation: Compilation, state: State, gone: Sequence[Step]) -> bool:
+        """The same of the targets that the program was not verified by, as far as their front ends say."""
+        known = {result.target for result in compilation.results}
+        rest = tuple(target for target in self._asking.targets if target not in known)
+        return not rest or _asks_elsewhere(self._asking.compile(state.history, targets=rest), state, gone)
 
     def _left(self, state: State, is_missed: Callable[[Step, History], bool]) -> State:
         """What is left of a state once each fix has been taken back alone; the state itself where that is all."""
@@ -113,6 +121,10 @@ def _asks_elsewhere(compilation: Compilation, state: State, gone: Sequence[Step]
     rows = {(step.key.filename, step.key.row) for step in gone}
     keys = [key_of(state.history, question) for result in stopped for question in result.questions]
     return not any((key.filename, key.row) in rows for key in keys)
+
+
+def _stops(compilation: Compilation) -> bool:
+    return not _goes_through(compilation)
 
 
 def _goes_through(compilation: Compilation) -> bool:

@@ -179,10 +179,11 @@ class Phase:
     def _next_compiled_question(self, state: State, *, may_begin_anew: bool) -> Question | None:
         """What only the front ends themselves ask, once the fake run asks nothing any more.
 
-        What was rewritten is verified at once as it is to be in the end: a front end that asks does so before anything
-        expensive, and what goes through has been verified. That is the program without the fixes that nothing needs,
-        which the state keeps: one that turns out wrong may have made them so. What needs no fix is traced and lowered,
-        but not compiled. Nor is a program with a doubted fix, where the search `may_begin_anew` without it.
+        What was rewritten is verified at once as it is to be in the end, up to the first target that asks what was not
+        tried yet: a front end that asks does so before anything expensive, and what goes through has been verified.
+        That is the program without the fixes that nothing needs, which the state keeps: one that turns out wrong may
+        have made them so. What needs no fix is traced and lowered, but not compiled. Nor is a program with a doubted
+        fix, where the search `may_begin_anew` without it.
         """
         if state.steps:
             needed = self._needed.of(state)
@@ -191,7 +192,7 @@ class Phase:
                 return None
             if may_begin_anew and self._judging.is_doubted(needed):
                 return None
-            state.compilation = self._judging.verified(needed)
+            state.compilation = self._judging.verified(needed, lambda one: self._first_open(needed, one) is not None)
             asked = self._first_open(needed, state.compilation)
             if asked is not None:  # it is asked of that text
                 state.history, state.steps = needed.history, needed.steps
