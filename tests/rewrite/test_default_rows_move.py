@@ -60,6 +60,7 @@ def test_a_default_stands_behind_what_there_is(body: str, test: str, lines: str)
         "if n == 0:\n        rows = x.argsort()\n    else:\n        rows = rows + 1",
         "if n == 0:\n        rows = x.argmax()[None]\n        return rows, boxes",
         "if n == 0:\n        n = torch.zeros(1)",
+        "if n == 0:\n        rows = x.argsort()\n        rows = rows + 1",
         "if n == 0:\n        rows = torch.rand(1).long()",
     ],
 )
@@ -111,6 +112,8 @@ def test_a_default_stands_behind_pieces_that_no_iteration_appends() -> None:
     x = torch.arange(12.0).view(4, 3)
     samples = [(x, torch.tensor(least)) for least in (5.0, 9.5, 20.0, -1.0)]
     assert failures(PIECES, program, samples, ("export", "compile")) == []
+    old, new = (text.replace("range(3)", "range(0)") for text in (PIECES, program))  # not even a piece of no rows
+    assert failures(old, new, samples[:1], ("export", "compile")) == []
 
 
 @pytest.mark.parametrize(
@@ -121,6 +124,14 @@ def test_a_default_stands_behind_pieces_that_no_iteration_appends() -> None:
         ("return best[None], best[:1]", "return best[None]"),
         ("x.max(0).values", "torch.rand(3)"),
         ("continue", "break"),
+        ("0], k))", "0], k))\n        t = t + x[keep].mean()"),
+        ("0], k))", "0], k))\n        if k == 1:\n            break"),
+        ("        keep = x", "        found.append(x[:0])\n        keep = x"),
+        ("found.append(x[keep])", "rows = x[keep]\n        found.append(rows[rows[:, 0] < 9])"),
+        ("found.append(x[keep])", "rows = x[keep]\n        found.append(rows[rows[:, 0].nonzero()[:, 0]])"),
+        ("found, labels = [], []", "found, labels = [x[:0]], [x[:0, 0]]"),
+        ("found.append(x[keep])", "x[keep] = 0\n        found.append(x[keep])"),
+        ("return torch.cat(found), torch.cat(labels)", "return torch.cat(found), torch.cat(found)"),
     ],
 )
 def test_what_is_no_default_for_pieces_is_left_alone(old: str, new: str) -> None:

@@ -17,6 +17,7 @@ from ddelint.rewrite.parts.harmless import harmless
 from ddelint.rewrite.parts.merge import device_of
 from ddelint.rewrite.parts.truths import NotAPredicate, Truths
 from ddelint.rewrite.reading.kinds import is_torch
+from ddelint.rewrite.reading.loops import made_empty
 from ddelint.rewrite.reading.names import asks_compiling, enclosing_block, fresh_name, is_pure, names_written
 from ddelint.rewrite.reading.regions import changed_in_place, leaves_a_loop, live_behind, separate_names
 from ddelint.rewrite.writing.rewrites import Expr, Rewrite, restructured, rewriting
@@ -122,7 +123,7 @@ def _filled(context: Context, loop: ast.For, filling: Sequence[ast.stmt]) -> lis
     for statement, call in appended:
         match call:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name)), args=[value]):
-                born = _born(context, loop, name)
+                born = made_empty(context, loop, name)
             case _:
                 return []
         if not isinstance(statement, ast.Expr) or statement.value is not call or born is None:
@@ -133,27 +134,6 @@ def _filled(context: Context, loop: ast.For, filling: Sequence[ast.stmt]) -> lis
     if len(names) < len(found) or live - names or changed_in_place(filling) - names - separate_names(list(filling)):
         return []
     return found
-
-
-def _born(context: Context, loop: ast.For, name: str) -> ast.stmt | None:
-    """The statement in front of a loop that makes a list, which nothing else gives a value."""
-    block, function = enclosing_block(context.site.source, loop), context.site.function
-    stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name] if function is not None else []
-    if sum(isinstance(node.ctx, ast.Store) for node in stores) != 1:
-        return None
-    for statement in block[: block.index(loop)]:
-        match statement:
-            case ast.Assign(targets=[target], value=value):
-                pairs = zip(getattr(target, "elts", [target]), getattr(value, "elts", []) or [value])
-                if any(isinstance(t, ast.Name) and t.id == name and _is_empty(v) for t, v in pairs):
-                    return statement
-            case ast.AnnAssign(target=ast.Name(id=given), value=ast.expr() as value) if given == name:
-                return statement if _is_empty(value) else None
-    return None
-
-
-def _is_empty(node: ast.expr) -> bool:
-    return isinstance(node, ast.List) and not node.elts
 
 
 def _uses(context: Context, loop: ast.For, filled: Sequence[_Filled], kept: str) -> _Uses | None:

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
-from typing import Any, TypeGuard
+from collections.abc import Iterator
+from typing import Any
 
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
-from ddelint.rewrite.parts.outlining.operator import one_or_all
+from ddelint.rewrite.parts.default_for_pieces import CUT_OFF, default_for_pieces
 from ddelint.rewrite.reading.around import is_tensor, origins
 from ddelint.rewrite.reading.kinds import Kinds, own_arguments
 from ddelint.rewrite.reading.knowledge import knowledge
-from ddelint.rewrite.reading.names import asks_compiling, called, draws_random, enclosing_block, fresh_name, is_pure
+from ddelint.rewrite.reading.names import asks_compiling, called, draws_random, fresh_name, is_pure, names_written
 from ddelint.rewrite.reading.polarity import IS_NONE, IS_SOME
 from ddelint.rewrite.writing.rewrites import Changes, Expr, Rewrite, Writer, rewriting
 from ddelint.sources.sites import Role
 
 _MESSAGE = "the default stands behind the rows that there are, and is cut off where there are any"
 
-_CUT_OFF = (
-    "{count} = {name}.shape[0] + {every}.shape[0] * (1 - torch.sym_min({name}.shape[0], 1))\n"
-    "{name} = torch.cat([{name}, {every}])[:{count}]"
-)
-"""All rows of the default where there are none, and none where there are."""
-_SEVERAL = "{every} = {default}\n" + _CUT_OFF
+_SEVERAL = "{every} = {default}\n" + CUT_OFF
 _PLAIN = (
     "{every} = {default}\n"
     "{count} = {name}.shape[0] + {every}.shape[0] * (1 - torch.sym_min({name}.shape[0], 1))\n"
@@ -43,7 +38,9 @@ def default_rows(context: Context) -> Iterator[Rewrite]:
     site, kinds = context.site, Kinds(context)
     if site.role is Role.IF_TEST and isinstance(site.statement, ast.If) and site.decision is site.statement.test:
         yield from _statement(context, kinds, site.statement)
-        yield from _for_pieces(context, site.statement)
+        changes = default_for_pieces(context, site.statement) if _asks_for_nothing(site.decision) else {}
+        if changes and not asks_compiling(site.decision):
+            yield _rewrite(changes, site.decision)
     for node in origins(context):
         if isinstance(node, ast.IfExp) and (is_none := _asks_for_nothing(node.test)) is not None:
             default, rows = (node.body, node.orelse) if is_none else (node.orelse, node.body)
@@ -56,6 +53,8 @@ def _statement(context: Context, kinds: Kinds, statement: ast.If) -> Iterator[Re
     write, test = context.write, statement.test
     if not _asks_for_nothing(test) or asks_compiling(test) or write.is_elif(statement):
         return
+    if len(names_written(*statement.body)) < len(statement.body):
+        return  # a second value of a name is one of the first
     lines: list[Any] = []
     defaults: list[ast.expr] = []
     for inner in statement.body:
@@ -82,76 +81,6 @@ def _statement(context: Context, kinds: Kinds, statement: ast.If) -> Iterator[Re
         # as many rows again are copied, which eager does without
         template = "if torch.compiler.is_compiling():\n    {lines}\nelif {test}:\n    {body}"
         yield _rewrite({statement: write.lines(template, lines=lines, test=test, body=statement.body)}, test)
-
-
-def _for_pieces(context: Context, statement: ast.If) -> Iterator[Rewrite]:
-    """A loop whose iterations append nothing where there is nothing, `if not pieces: return d`, and then
-    `return torch.cat(pieces)`: while compiling, pieces of no rows are appended, and `d` stands behind them."""
-    source, write, test = context.site.source, context.write, statement.test
-    loop = source.parents.get(statement)
-    match statement.body:
-        case [ast.Continue()] if not statement.orelse and isinstance(loop, ast.For) and not asks_compiling(test):
-            block = enclosing_block(source, loop)
-        case _:
-            return
-    match block[block.index(loop) + 1 :]:
-        case [ast.If(body=[*before, ast.Return(value=ast.expr() as default)], orelse=[]) as empty, ast.Return() as end]:
-            joined = [ast.unparse(part.args[0]) for part in _parts(end.value) if _is_joined(part)]
-        case _:
-            return
-    parts, defaults = _parts(end.value), _parts(default)
-    fits = len(joined) == len(parts) == len(defaults) and _is_empty_list(empty.test, joined)
-    if not fits or not _asks_for_nothing(test) or any(map(draws_random, (*before, default))):
-        return
-    if not all(isinstance(inner, ast.Assign) and is_pure(inner.value) for inner in before) or not is_pure(default):
-        return
-    lines: list[Any] = []
-    given, back = [], []
-    for name, part, one in zip(joined, parts, defaults):
-        every = fresh_name(source, f"{name}_for_none")
-        given += write.lines("{every} = {one}", every=every, one=one)
-        whole, count = fresh_name(source, f"{name}_joined"), fresh_name(source, f"{name}_count")
-        lines += write.lines("{whole} = {part}", whole=whole, part=part)
-        lines += write.lines(_CUT_OFF, name=whole, every=every, count=count)
-        back.append((every, whole))
-    eager, compiled = (one_or_all(write, list(map(write.expression, names))) for names in zip(*back))
-    changes: Changes = {
-        test: write.expr("not torch.compiler.is_compiling() and {}", test),
-        empty.test: write.expr("torch.compiler.is_compiling() or {}", empty.test),
-        empty.body[-1]: [
-            *given,
-            *write.in_eager(write.lines("return {eager}", eager=eager)),
-            *lines,
-            *write.lines("return {compiled}", compiled=compiled),
-        ],
-    }
-    yield _rewrite(changes, test)
-
-
-def _parts(value: ast.expr | None) -> list[ast.expr]:
-    return value.elts if isinstance(value, ast.Tuple) else [value] if value is not None else []
-
-
-def _is_joined(part: ast.expr) -> TypeGuard[ast.Call]:
-    """Whether it is `torch.cat(pieces)`."""
-    match part:
-        case ast.Call(args=[ast.Name()], keywords=[]):
-            return called(part) in knowledge().concatenations
-    return False
-
-
-def _is_empty_list(test: ast.expr, names: Collection[str]) -> bool:
-    """Whether a test is true where one of these lists has no element."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=name)):
-            return name in names
-        case ast.UnaryOp(op=ast.Not(), operand=ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)])):
-            return name in names
-        case ast.Compare(
-            left=ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]), ops=[operator], comparators=[right]
-        ):
-            return name in names and (type(operator), integer(right)) in IS_NONE
-    return False
 
 
 def _rewrite(changes: Changes, test: ast.expr) -> Rewrite:

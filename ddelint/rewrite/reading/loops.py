@@ -98,6 +98,27 @@ def appended(loop: ast.For | ast.While) -> set[str]:
     }
 
 
+def made_empty(context: Context, loop: ast.For, name: str) -> ast.stmt | None:
+    """The statement in front of a loop that makes an empty list, which nothing else gives a value."""
+    block, function = enclosing_block(context.site.source, loop), context.site.function
+    stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name] if function is not None else []
+    if sum(isinstance(node.ctx, ast.Store) for node in stores) != 1:
+        return None
+    for statement in block[: block.index(loop)]:
+        match statement:
+            case ast.Assign(targets=[target], value=value):
+                pairs = zip(getattr(target, "elts", [target]), getattr(value, "elts", []) or [value])
+                if any(isinstance(t, ast.Name) and t.id == name and _is_empty_list(v) for t, v in pairs):
+                    return statement
+            case ast.AnnAssign(target=ast.Name(id=given), value=ast.expr() as value) if given == name:
+                return statement if _is_empty_list(value) else None
+    return None
+
+
+def _is_empty_list(node: ast.expr) -> bool:
+    return isinstance(node, ast.List) and not node.elts
+
+
 def _ends_of(node: ast.AST, *, inner: bool = False) -> Iterator[ast.AST]:
     """What ends a loop, of what stands in it; a `break` of an `inner` one ends that alone, and a `return` elsewhere
     nothing."""
