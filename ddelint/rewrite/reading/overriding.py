@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.kinds import is_torch
 from ddelint.rewrite.reading.named import (
+    Function,
     Replacing,
     classes_of,
     functions_of,
     is_namespace,
+    put_under,
     replacements_of,
     replacements_of_any,
 )
@@ -31,6 +33,7 @@ from ddelint.rewrite.reading.reaching import heirs
 from ddelint.sources.sites import Site
 from ddelint.sources.source import SourceFile, descend
 
+_CALLED_BY_INSTANCE = frozenset(("forward", "__call__"))
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST = 8
 """Subclasses, and functions, whose importers are looked for: each goes through the project."""
@@ -82,16 +85,15 @@ def overridden(site: Site, run: Collection[str], importing: Importers = importer
     return ""
 
 
-def _heir_of_another(
-    site: Site, function: ast.FunctionDef | ast.AsyncFunctionDef, run: Collection[str], importing: Importers
-) -> str:
-    """Which subclass of a class whose method is called of another object (`policy.fill(x)`) has one of its own that was
-    not run."""
-    called = set(_called_of_others(site, function))
+def _heir_of_another(site: Site, function: Function, run: Collection[str], importing: Importers) -> str:
+    """Which subclass of a class whose method is called of another object (`policy.fill(x)`), or whose instance is
+    handed in and called (`self.policy(x)`), has one of its own that was not run."""
+    called, instances = set(_called_of_others(site, function)), set(_handed_in(site, function, run))
     for ran in sorted(run):
         filename, _, qualified = ran.partition("::")
         owner, _, name = qualified.rpartition(".")
-        if name not in called or not owner or "." in owner:
+        is_called = name in called or (name in _CALLED_BY_INSTANCE and owner in instances)
+        if not is_called or not owner or "." in owner:
             continue
         source = site.source if filename == site.source.filename else file_of(filename)
         if source is None:
@@ -118,18 +120,41 @@ def _declaring(source: SourceFile, owner: str, name: str) -> tuple[SourceFile, s
     return place
 
 
-def _called_of_others(site: Site, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+def _called_of_others(site: Site, function: Function) -> Iterator[str]:
     """The methods that a function calls from the site's statement on, of anything but its own object and torch; and
     those that the methods and functions of its file call which it calls itself."""
+    for _, call in _calls_from(site, function):
+        match call.func:
+            case ast.Attribute(value=holder, attr=name) if not is_torch(holder) and not _is_own(holder):
+                yield name
+
+
+def _handed_in(site: Site, function: Function, run: Collection[str]) -> Iterator[str]:
+    """The classes of the objects that such calls call, as a run saw them, where their own file does not always make
+    them itself: parameters, and attributes that others may give (`self.policy = policy or Policy()`)."""
+    if not isinstance(run, Mapping):
+        return
+    for body, call in _calls_from(site, function):
+        parameters = {node.arg for node in ast.walk(body.args) if isinstance(node, ast.arg)}
+        seen = run.get(f"{site.source.filename}::{qualified_name(site.source, body)}", {})
+        owner = fact.python_type.rpartition(".")[2] if (fact := seen.get(dotted_name(call.func))) is not None else ""
+        match call.func:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name) if owner:
+                given = put_under(site.source, name)
+                if not given or not all(isinstance(v, ast.Call) and terminal_name(v.func) == owner for v in given):
+                    yield owner
+            case ast.Name(id=name) if owner and name in parameters:
+                yield owner
+
+
+def _calls_from(site: Site, function: Function) -> Iterator[tuple[Function, ast.Call]]:
+    """The calls of a function from the site's statement on, and those of the methods and functions of its file that it
+    calls itself; each with the function that it is in."""
     defined = {node.name: node for node in descend(site.source.tree) if isinstance(node, _FUNCTIONS)}
     own = _read_from(site, function, calls_alone=True)
     inner = [defined[name] for name in {*own, *_called_functions(site, function)} if name in defined]
     for body, first in ((function, _first_line(site)), *((one, 0) for one in inner)):
-        for node in descend(body):
-            match node:
-                case ast.Call(func=ast.Attribute(value=holder, attr=name), lineno=row) if row >= first:
-                    if not is_torch(holder) and not _is_own(holder):
-                        yield name
+        yield from ((body, node) for node in descend(body) if isinstance(node, ast.Call) and node.lineno >= first)
 
 
 def _is_own(node: ast.expr) -> bool:
@@ -270,7 +295,7 @@ def _first_line(site: Site) -> int:
     return min([site.statement.lineno, *(loop.lineno for loop in around)])
 
 
-def _read_from(site: Site, function: ast.FunctionDef | ast.AsyncFunctionDef, calls_alone: bool) -> Iterator[str]:
+def _read_from(site: Site, function: Function, calls_alone: bool) -> Iterator[str]:
     """What a function reads of its own object from the site's statement on (in a loop, before it, too), and what
     methods and properties among that read."""
     first = _first_line(site)

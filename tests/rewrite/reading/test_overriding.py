@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 from control_flow import context_of
 
+from ddelint.nouns.diagnostics import TypeFact
 from ddelint.rewrite.reading.overriding import overridden
 
 BASE = """\
@@ -27,7 +29,7 @@ class Base(torch.nn.Module):
 HEIR = "class Heir(Base):\n    def {}(self, x):\n        return x\n"
 
 
-def found(text: str, run: tuple[str, ...] = (), filename: str = "model.py") -> str:
+def found(text: str, run: Collection[str] = (), filename: str = "model.py") -> str:
     return overridden(context_of(text, "row.sum() > 0", code="DDE105", filename=filename).site, run)
 
 
@@ -172,6 +174,26 @@ def test_an_heir_of_what_another_object_is_that_a_method_or_a_function_calls() -
     assert found(POLICY + heir + inherited, ("model.py::Policy.fill",)) == "", "an heir's is another object's"
     many = BASE.replace("self.after(x)", "policy.fill(x.abs().any().ceil().clone().cos().cpu().div(2).exp())")
     assert found(POLICY + heir + many, ("model.py::Policy.fill",)).startswith("`Strict` has a `fill`")
+
+
+@pytest.mark.parametrize(
+    ("given", "counts"),
+    [("policy", True), ("policy or Policy()", True), ("built(policy)", True), ("Policy()", False)],
+)
+def test_an_heir_of_a_module_that_is_handed_in_and_called(given: str, counts: bool) -> None:
+    policy = POLICY.replace("fill", "forward")
+    heir = "class Strict(Policy):\n    def forward(self, x):\n        raise ValueError\n\n\n"
+    made = f"    def __init__(self, policy=None):\n        self.policy = {given}\n\n    def forward"
+    base = BASE.replace("    def forward", made).replace("self.after(x)", "self.policy(x)")
+    fact = TypeFact("module", python_type="model.Policy")
+    ran = {"model.py::Policy.forward": {}, "model.py::Base.forward": {"self.policy": fact}}
+    assert found(policy + heir + base, ran).startswith("`Strict` has a `forward`") is counts
+    parameter = BASE.replace("self, x", "self, x, policy").replace("self.after(x)", "policy(x)")
+    seen = {**ran, "model.py::Base.forward": {"policy": fact}}
+    assert found(policy + heir + parameter, seen).startswith("`Strict` has a `forward`")
+    assert found(policy + heir + base, {**ran, "model.py::Strict.forward": {}}) == ""
+    elsewhere = base.replace(made, "    def forward")
+    assert found(policy + heir + elsewhere, ran).startswith("`Strict` has a `forward`"), "nothing says who makes it"
 
 
 def test_a_sibling_of_what_another_object_is() -> None:
