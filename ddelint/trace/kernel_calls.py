@@ -70,7 +70,8 @@ class Call:
     numbers: Mapping[Name, int]
     returned: Returned
     apart: bool = False
-    """Whether sizes that were one in the program were not one here: shows whose size it is, not whether it is one."""
+    """Whether sizes that were equal in the program's calls are made to differ here: this shows which argument a size
+    comes from, not whether it comes from one."""
 
 
 @dataclass

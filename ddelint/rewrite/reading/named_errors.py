@@ -1,4 +1,4 @@
-"""Who may catch an exception without a word of the function that raises it: by the name of a type of the project's own
+"""Who may catch an exception without naming the function that raises it: by the name of a type of the project's own
 (`RETRIED = (BadBatch,)`, `Passing("BadBatch")`), or around a model that is handed in."""
 
 from __future__ import annotations

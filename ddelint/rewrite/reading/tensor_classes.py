@@ -63,7 +63,7 @@ def _doing_more(node: ast.ClassDef, file: SourceFile, depth: int) -> list[tuple[
 
 
 def _bases_doing_more(base: ast.expr, file: SourceFile, depth: int) -> list[tuple[str, SourceFile]] | None:
-    """The same of what a class is made of: `torch.Tensor`, `Length` of this file or another, `meters.Length`."""
+    """The same for one base of a class: `torch.Tensor`, `Length` of this file or another, `meters.Length`."""
     if terminal_name(base) == "Tensor":
         return []
     found = classes_named(file, base) if depth else []

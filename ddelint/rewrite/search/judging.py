@@ -55,7 +55,7 @@ class Judging:
         self.one_sided: dict[str, str] = {}
         """Decisions of the original that all samples together showed from one side only, and what is said of each."""
         self.said_another: set[str] = set()
-        """Of what was said of fixes, what says that the compiled program `verdict.is_another`."""
+        """What was said of fixes whose compiled program silently is another one (`verdict.is_another`)."""
         self._telling: list[Mismatch] = []
         """What spoke against whole programs on all samples, the last first: others may differ there, too."""
 

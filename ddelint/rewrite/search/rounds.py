@@ -142,7 +142,7 @@ class Search:
         return self._left() - self._reserved(self._verified) - self._kept_back
 
     def _has_more_to_do(self, everything: State, attempt: int) -> bool:
-        """Whether a finding, of a question or of none, was not tried to the end, and there is time for it after all."""
+        """Whether a finding, a question's or another, was not tried to the end, and there is time for it after all."""
         waiting = any(map(last_resort.ran_out_of_time, (*everything.given_up.values(), *everything.others.values())))
         if not waiting or attempt >= MOST_RESTARTS:
             return False

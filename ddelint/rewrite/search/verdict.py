@@ -115,14 +115,15 @@ def parts_the_sides(comparison: Comparison, known: Collection[str]) -> bool:
 
 
 def is_another(mismatch: Mismatch) -> bool:
-    """Whether what is compiled is silently another program in some way of running it: with other weights a network is
-    never synchronised. Integers for floats, infinities and NaN do not count."""
+    """Whether a mismatch shows that what is compiled silently is another program in some way of running it, as where
+    a network with other weights is never synchronised. Integers for floats, infinities and NaN do not count."""
     is_silent = mismatch.where == _TRACED and mismatch.aspect in _GIVEN
     return is_silent and not (mismatch.in_integers or mismatch.is_not_finite)
 
 
 def gives_another(comparison: Comparison, known: Collection[str]) -> bool:
-    """Whether that is what keeps a rewrite from being safe. `known`: what is said of the fixes before."""
+    """Whether a rewrite is kept from being safe because what is compiled `is_another` program. `known`: what is said of
+    the fixes before."""
     shown = doubting(comparison)
     return shown is not None and is_another(shown) and doubt_of(shown) not in known
 
