@@ -62,6 +62,8 @@ def test_a_module_that_trains_when_it_is_called_is_silent(tmp_path: Path, behind
         ("y = x", "return x + self.rows_memmap[0]"),
         ("y = x", "for p in x:\n            if p.dim() > 1:\n                continue\n            p.sum().backward()"),
         ("y = x", "for p in x:\n            if p.dim() > 1: break\n            p.sum().backward()"),
+        ("y = x", "for p in x:\n            if p.dim() > 1: y = p; break\n            p.sum().backward()"),
+        ("y = x", "if x.dim() > 1: y = x; return y\n        x.sum().backward()"),
     ],
 )
 def test_a_module_that_trains_on_request_alone_is_compiled(tmp_path: Path, before: str, behind: str) -> None:
@@ -237,6 +239,13 @@ def _third(x):
         (OPTIONAL, "x = _second(x)", "x = _third(x)", "if LABEL is not None:\n        return LABEL(x)", 0),
         (OPTIONAL, "x = _second(x)", "x = _third(x)", "if x is not None:\n        return LABEL(x)", 1),
         (OPTIONAL, "x = _second(x)", "x = _third(x)", "if LABEL is None:\n        return LABEL(x)", 1),
+        (
+            OPTIONAL,
+            "x = _second(x)",
+            "x = _third(x)",
+            "LABEL = first\n    if LABEL is not None:\n        x = LABEL(x)",
+            1,
+        ),
     ],
 )
 def test_what_calls_what_is_eager_several_functions_down(

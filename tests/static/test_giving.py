@@ -33,6 +33,8 @@ def clean(x: torch.Tensor, deep=None){arrow}:
         ("return x * x.mean().item()", 1),
         ("return rounded(x)", 1),
         ("return (x -\n        x.mean().item()", 1),
+        ("if deep: return float(x.min())\n    return(x)", 1),
+        ("if deep: x = -x; return x\n    return float(x.min())", 1),
     ],
 )
 def test_what_gives_numbers_alone(tmp_path: Path, body: str, found: int) -> None:
@@ -49,7 +51,7 @@ def test_what_gives_numbers_alone(tmp_path: Path, body: str, found: int) -> None
         ("__all__: list[str] = ('clean',)", "", 1),
         ("__all__ = ['other']", "from kit.ops import clean\n", 1),
         ("__all__ = ['other']\n__all__ += ['clean']", "", 1),
-        ("__all__ = ['other', *others]", "", 0),
+        ("__all__ = ['other', *others]", "", 1),
         ("__all__ = [name for name in others()]", "", 1),
         ("__all__ = []", "", 1),
     ],
@@ -71,4 +73,13 @@ def test_what_is_called_by_what_is_for_others(tmp_path: Path) -> None:
 def test_a_record_that_tells_how_it_went(tmp_path: Path, name: str, found: int) -> None:
     record = f"from typing import NamedTuple\n\nclass {name}(NamedTuple):\n    kept: torch.Tensor\n"
     text = TEXT.format(head=record, arrow=f" -> {name}", body=f"return {name}(x)")
+    assert len(rows(tmp_path, {"ops.py": text})) == found
+
+
+@pytest.mark.parametrize(
+    ("gives", "found"), [("tuple[torch.Tensor, FitReport]", 1), ("tuple[int, FitReport]", 0), ("list[FitReport]", 0)]
+)
+def test_a_tensor_beside_a_record_that_tells(tmp_path: Path, gives: str, found: int) -> None:
+    record = "class FitReport:\n    pass\n"
+    text = TEXT.format(head=record, arrow=f" -> {gives}", body="return made(x)")
     assert len(rows(tmp_path, {"ops.py": text})) == found

@@ -170,9 +170,10 @@ def _is_bound(name: str, text: str) -> bool:
 
 
 def _is_eager(text: str, outline: Outline) -> bool:
-    names = _outside(tuple(outline.imports.items()))
-    if not names:
+    there = [name for name in _outside(tuple(outline.imports.items())) if name in text and not _is_bound(name, text)]
+    if not there:
         return eagerness.is_always_eager(text)
+    names = "|".join(map(re.escape, there))
     numbers = rf"\.(?:{'|'.join(sorted(operators().regions['array_numbers']))})\b"
     calls = re.compile(rf"(?<![\w.])(?:{names})\b(?!{numbers})[\w.]*+\(")
     # what stands behind a library's being there runs wherever it is
@@ -181,12 +182,13 @@ def _is_eager(text: str, outline: Outline) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _outside(imports: tuple[tuple[str, Imported], ...]) -> str:
-    """What a file imports from libraries that no compiler follows, as alternatives of a pattern."""
+def _outside(imports: tuple[tuple[str, Imported], ...]) -> list[str]:
+    """What a file imports from libraries that no compiler follows."""
     known = operators().regions
     libraries = (known["drawing_libraries"] | known["array_libraries"]) - known["traced_libraries"]
-    names = [name for name, way in imports if not way.level and (way.module or way.name).partition(".")[0] in libraries]
-    return "|".join(map(re.escape, sorted(names)))
+    return sorted(
+        name for name, way in imports if not way.level and (way.module or way.name).partition(".")[0] in libraries
+    )
 
 
 def reaching(

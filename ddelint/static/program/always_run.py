@@ -19,9 +19,9 @@ _LOOP = re.compile(r"\s*+(?:async\s++)?(?:for|while)\b")
 _WITHIN_LINE = re.compile(r"\b(?:if|else|and|or|lambda)\b")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _BRACKET_OR_END = re.compile(r"[()\[\]{}\n]")
-_RETURN = re.compile(r"(?:\n[ \t]++|:[ \t]*+)return\b")
-"""The second is that of `if x is None: return`."""
-_JUMP = re.compile(r"(?:\n[ \t]++|:[ \t]*+)(?:break|continue)[ \t]*+(?=\n|#|$)")
+_RETURN = re.compile(r"(?:\n[ \t]++|[:;][ \t]*+)return\b")
+"""The second is that of `if x is None: return`, and of `if x is None: y = 0; return`."""
+_JUMP = re.compile(r"(?:\n[ \t]++|[:;][ \t]*+)(?:break|continue)[ \t]*+(?=[\n;#]|$)")
 _REMEMBERED = 16
 """Texts that were taken apart: the places of one are asked about one after the other."""
 

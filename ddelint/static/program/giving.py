@@ -10,12 +10,12 @@ from ddelint.knowledge.operators import operators
 from ddelint.static.program import scan
 from ddelint.static.program.always_run import closed
 
-_GIVES = re.compile(r"\n[ \t]++return (?!None\b|self\b|True\b|False\b|[\"'])")
-_GIVEN = re.compile(r"(?:\n[ \t]++|:[ \t]*+)return (?!None[ \t]*+(?:\n|$))([^\n]++)")
+_GIVES = re.compile(r"\n[ \t]++return\b[ \t]*+(?!None\b|self\b|True\b|False\b|[\"'\n]|$)")
+_GIVEN = re.compile(r"(?:\n[ \t]++|[:;][ \t]*+)return\b[ \t]*+(?!None[ \t]*+(?:\n|$))([^\n]++)")
 _RETURNED = re.compile(r"\n[ \t]++return (\w++)(?:(\()|(?=[ \t]*+\n|$))")
 """What is returned by its name alone, or is called to make that."""
 _READ = ".item()"
-_PLAIN = re.compile(r"[\w.]++(?:\([^()]{0,200}+\)[\w.]*+){1,9}+")
+_PLAIN = re.compile(r"[\w.]++(?:\([^()]{0,200}+\)[\w.]*+){1,9}")
 """Calls after calls: `x.sum().item()`."""
 _WORD_OF_CLASS = re.compile(r"[A-Z]++[a-z0-9]*+|[a-z0-9]++")
 _DEEPEST = 3

@@ -186,10 +186,10 @@ class _Reader:
             body = text[len(header) :]
             return gives_something(body) and not gives_numbers(body) and not gives_records(body, self._texts)
         words = _words_of(node.returns)
-        if any(tells(word) for word in words):
-            return False
         if self._say_tensor(words):
             return True
+        if any(tells(word) for word in words):
+            return False
         if words & operators().annotations["sequence"] and words & operators().annotations["mapping"]:
             return False
         named = words - _containers() - _MISSING
