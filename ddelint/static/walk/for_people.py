@@ -19,14 +19,14 @@ def only_for_people(walker: Walker, node: ast.If, state: State) -> bool:
     """Whether an `if` waits for such a switch, which is not on by default, and changes nothing that others see."""
     operands = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
     alternatives = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.Or)
-    return not alternatives and _only_shows(node.body, state) and _waits(walker, operands, state)
+    return not alternatives and _shows_on_demand(walker, operands, node.body, state)
 
 
 def only_shown(walker: Walker, node: ast.expr, state: State) -> bool:
     """Likewise for an expression that stands as a statement: `verbose and print(loss)`."""
     match node:
         case ast.BoolOp(op=ast.And(), values=[*operands, last]):
-            return _only_shows([ast.Expr(last)], state) and _waits(walker, operands, state)
+            return _shows_on_demand(walker, operands, [ast.Expr(last)], state)
     return False
 
 
@@ -40,14 +40,17 @@ def only_shown_behind(walker: Walker, node: ast.If, state: State) -> bool:
         ) if _is_switch(switch):
             function = walker.frames[-1].node
             body = [*function.body] if isinstance(function, FunctionNode) else []
-            return node in body and _only_shows(body[body.index(node) + 1 :], state) and _waits(walker, [switch], state)
+            return node in body and _shows_on_demand(walker, [switch], body[body.index(node) + 1 :], state)
     return False
 
 
-def _waits(walker: Walker, operands: list[ast.expr], state: State) -> bool:
-    """Whether one of what is asked in turn is such a switch, and off by default; what is asked before it is asked."""
+def _shows_on_demand(walker: Walker, operands: list[ast.expr], body: list[ast.stmt], state: State) -> bool:
+    """Whether statements only show something, and wait for such a switch, which is off by default.
+
+    That is one of the operands, which are asked in turn; those before it are asked in any case.
+    """
     place = next((place for place, operand in enumerate(operands) if _is_switch(operand)), None)
-    if place is None:
+    if place is None or not _only_shows(body, state):
         return False
     switch = operands[place]
     value = walker.evaluate(switch, state)
