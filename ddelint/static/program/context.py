@@ -43,6 +43,8 @@ class Context:
     """Calls of functions of other files that may return what depends on data, each with its parenthesis."""
     tensor_sources: tuple[str, ...] = ()
     """Those that return tensors, of which nothing says more: whether they are tested decides."""
+    unvalidated: bool = False
+    """Whether a package around the file switches off what else asks whether arguments fit."""
     elsewhere: Returns | None = None
 
     @property

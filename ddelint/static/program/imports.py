@@ -229,6 +229,14 @@ class Imports:
 
     def is_exported(self, path: str, name: str) -> bool:
         """Whether a package that a file lies in imports a function of it, under whatever name, for others to use."""
+        for front, outline in self.fronts(path):
+            others = (bound for bound, way in outline.imports.items() if way.name == name)
+            if any(self.resolve(front, bound) == (path, name) for bound in (name, *others)):
+                return True
+        return False
+
+    def fronts(self, path: str) -> Iterator[tuple[str, Outline]]:
+        """The `__init__` of each package that a file lies in, from the inside."""
         folder = os.path.dirname(path)
         root = self._root_of.get(folder, folder)
         while folder != root:
@@ -237,11 +245,8 @@ class Imports:
             if front not in self._files:
                 self.consulted[front] = None
             if outline is not None:
-                others = (bound for bound, way in outline.imports.items() if way.name == name)
-                if any(self.resolve(front, bound) == (path, name) for bound in (name, *others)):
-                    return True
+                yield front, outline
             folder = os.path.dirname(folder)
-        return False
 
     def names_tensors(self, path: str, name: str, *, within: bool = False) -> bool:
         """Whether a name of a module is that of a type of tensors: `Points = TensorType["n", 3]`, or an heir of one.

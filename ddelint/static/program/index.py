@@ -10,6 +10,7 @@ from functools import cached_property
 from ddelint.knowledge.operators import dotted_name, operators, terminal_name
 from ddelint.sources.source import DeferredBody, SourceFile
 from ddelint.static.domain.definitions import ClassInfo, FunctionNode
+from ddelint.static.program import scan
 from ddelint.static.program.context import Context
 from ddelint.static.program.outline import OutlinedSource
 
@@ -247,6 +248,11 @@ class Definitions:
         """How the file speaks of libraries of arrays that are no tensors: `np`."""
         known = operators().regions["array_libraries"]
         return tuple(name for name, full in self.imports.items() if full.partition(".")[0] in known)
+
+    @cached_property
+    def unvalidated(self) -> bool:
+        """Whether the file, or a package around it, switches off what else asks whether arguments fit."""
+        return self.context.unvalidated or scan.unvalidated(self.source.text)
 
     def text_of(self, node: ast.AST) -> str:
         """The lines of a function, as they stand (fast: no columns)."""

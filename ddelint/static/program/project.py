@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ddelint.knowledge.operators import operators
+from ddelint.static.program import scan
 from ddelint.static.program.always import eager_calls, training
 from ddelint.static.program.callgraph import CallGraph
 from ddelint.static.program.context import Context, Returns
@@ -64,8 +65,22 @@ class Project(Imports):
                 mine, others = self.calls.of_class(path, name)
                 own |= mine
                 reached |= others
-        context = Context(modules=modules, tensors=tensors, roots=frozenset(own), training=frozenset(trained))
+        unvalidated = outline is not None and self._is_unvalidated(path, outline)
+        context = Context(
+            modules=modules,
+            tensors=tensors,
+            roots=frozenset(own),
+            training=frozenset(trained),
+            unvalidated=unvalidated,
+        )
         return context, frozenset(reached)
+
+    def _is_unvalidated(self, path: str, outline: Outline) -> bool:
+        """Whether a package around a file that has such a library switches off what that asks of arguments."""
+        libraries = operators().regions["validating_libraries"]
+        if not any(library.rpartition(".")[2] in outline.text for library in libraries):
+            return False
+        return any(scan.unvalidated(front.text) for _, front in self.fronts(path))
 
     def _made(self, cls: Reached) -> frozenset[str]:
         """The attributes that a class, and what it inherits from, make tensors."""

@@ -105,6 +105,12 @@ def _places(words: str, text: str) -> Iterator[int]:
         place = text.find(words, place + 1)
 
 
+def unvalidated(text: str) -> bool:
+    """Whether a file switches off what else asks whether arguments fit: `set_default_validate_args(False)`."""
+    switches = operators().regions["validating_switches"]
+    return any(f"{name}(False)" in text and f"{name}(False)" in without_prose(text) for name in switches)
+
+
 def imported_calls(text: str) -> tuple[str, ...]:
     """How a file calls functions of torch that it imports by name, and that may give one number: `norm(`."""
     known = operators()

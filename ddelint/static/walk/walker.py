@@ -24,6 +24,7 @@ from ddelint.static.domain.summaries import Summaries
 from ddelint.static.domain.values import NONE, UNKNOWN, Tensor, Unbacked, Value, bare
 from ddelint.static.program.regions import FileIndex
 from ddelint.static.transfer.numbers import Numbers
+from ddelint.static.walk.bindings import Bindings
 from ddelint.static.walk.following import Following
 from ddelint.static.walk.spines import FIRST
 
@@ -81,6 +82,7 @@ class Walker:
         self.evidence: dict[ast.AST, Evidence] = {}
         self.nonlocals: dict[ast.AST, tuple[str, ...]] = {}
         self._array_users: dict[ast.AST, bool] = {}
+        self._bindings: dict[ast.AST, Bindings] = {}
         self.unused: ast.expr | None = None
         """The last call that stood as a statement: nobody looks at what it gives."""
         self.kept: list[object] = []
@@ -182,6 +184,12 @@ class Walker:
             text = self.index.text_of(node)
             found = self._array_users[node] = any(name in text for name in self.index.array_libraries)
         return found
+
+    def bindings_of(self, function: ast.AST) -> Bindings:
+        """What a function binds its names to."""
+        if function not in self._bindings:
+            self._bindings[function] = Bindings(function)
+        return self._bindings[function]
 
     def quietly(self, definition: FunctionNode, owner: ClassInfo, entry: State) -> State | None:
         """Interpret a function's body without recording anything; what holds at its end."""
