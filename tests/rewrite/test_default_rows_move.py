@@ -116,6 +116,16 @@ def test_a_default_stands_behind_pieces_that_no_iteration_appends() -> None:
     assert failures(old, new, samples[:1], ("export", "compile")) == []
 
 
+def test_what_a_piece_is_made_of_may_be_nothing() -> None:
+    import torch
+
+    text = PIECES.replace("x[keep])", "x[keep] - x[keep].min())")
+    (program,) = with_imports("default_rows", context_of(text, "keep.any()", TYPES | {"t": TENSOR}, "DDE105"))
+    x = torch.arange(12.0).view(4, 3)
+    samples = [(x, torch.tensor(least)) for least in (5.0, 9.5, 20.0, -1.0)]
+    assert failures(text, program, samples, ("export", "compile")) == []
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

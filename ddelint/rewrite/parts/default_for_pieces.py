@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
+from ddelint.rewrite.parts.nothing import of_nothing_too
 from ddelint.rewrite.parts.outlining.operator import one_or_all
 from ddelint.rewrite.reading.around import origins
 from ddelint.rewrite.reading.kinds import Kinds
@@ -62,7 +63,10 @@ def default_for_pieces(context: Context, statement: ast.If) -> Changes:
     for_none, cut = (one_or_all(write, list(map(write.expression, names))) for names in zip(*back))
     # without a single iteration there is nothing to join, compiled or not
     at_once = write.lines("if {test}:\n    return {for_none}", test=empty.test, for_none=for_none)
+    # eager never comes there with nothing
+    more = of_nothing_too(context, test, rest, known=False)
     return {
+        **{node: write.expr("{} if {} else {}", new, write.compiling, node) for node, new in more.items()},
         test: write.expr("not torch.compiler.is_compiling() and {}", test),
         empty.test: write.expr("torch.compiler.is_compiling() or {}", empty.test),
         empty.body[-1]: [*given, *at_once, *lines, *write.lines("return {cut}", cut=cut)],
