@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ from ddelint.rewrite.reading.neighbours import (
     Importers,
     classes_named,
     file_of,
+    files_around,
+    has_word,
     imported,
     importers,
     in_file,
@@ -37,6 +40,7 @@ _CALLED_BY_INSTANCE = frozenset(("forward", "__call__"))
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST = 8
 """Subclasses, and functions, whose importers are looked for: each goes through the project."""
+_OWN = "`{own.owner}` has a `{own.name}` of its own ({where}), which was not run"
 _REPLACED = "something else is put in the place of `{name}` ({where}), which was not run"
 
 
@@ -67,8 +71,7 @@ def overridden(site: Site, run: Collection[str], importing: Importers = importer
         for file, names in _families(source, owner.name, importing):
             for own in _own_of_heirs(file, names, methods):
                 if own.name in read and own.qualified not in run:
-                    where = _where(own.node, own.file, source)
-                    return f"`{own.owner}` has a `{own.name}` of its own ({where}), which was not run"
+                    return _OWN.format(own=own, where=_where(own.node, own.file, source))
             for name in sorted(methods):
                 if (there := next(_replaced(file, name, run, {owner.name, *names}), None)) is not None:
                     return _REPLACED.format(name=name, where=_where(there, file, source))
@@ -101,9 +104,47 @@ def _heir_of_another(site: Site, function: Function, run: Collection[str], impor
         for file, names in _families(*_declaring(source, owner, name), importing):
             for own in _own_of_heirs(file, names, (name,)):
                 if own.name == name and own.qualified not in run:
-                    where = _where(own.node, own.file, site.source)
-                    return f"`{own.owner}` has a `{own.name}` of its own ({where}), which was not run"
+                    return _OWN.format(own=own, where=_where(own.node, own.file, site.source))
+    for own in _behind_protocols(site.source.filename, called):
+        if own.qualified not in run:
+            return _OWN.format(own=own, where=_where(own.node, own.file, site.source))
     return ""
+
+
+def _behind_protocols(filename: str, called: Collection[str]) -> Iterator[_Own]:
+    """What may stand for a protocol of the project (`class Policy(Protocol)`) some method of which is called: classes
+    that have it, and need share no base."""
+    protocols = [
+        (file, node) for file in _files_saying(filename, "Protocol") for node in _classes(file) if _is_protocol(node)
+    ]
+    names = {own.name for file, node in protocols for own in _members(file, node, called)} & set(called)
+    for name in sorted(names):
+        for file in _files_saying(filename, name):
+            for node in _classes(file):
+                if not _is_protocol(node):
+                    yield from (own for own in _members(file, node, (name,)) if own.name == name)
+
+
+def _files_saying(filename: str, word: str) -> Iterator[SourceFile]:
+    """The files of a file's project in which a word stands."""
+    for other in files_around(filename):
+        try:
+            is_said = has_word(other, os.stat(other).st_mtime_ns, (word,))
+        except (OSError, ValueError):
+            continue
+        if is_said and (file := file_of(other)) is not None:
+            yield file
+
+
+def _classes(file: SourceFile) -> Iterator[ast.ClassDef]:
+    return (node for node in descend(file.tree) if isinstance(node, ast.ClassDef))
+
+
+def _is_protocol(node: ast.ClassDef) -> bool:
+    """`class Policy(Protocol)`, `class Policy(Protocol[T])`."""
+    return any(
+        terminal_name(base.value if isinstance(base, ast.Subscript) else base) == "Protocol" for base in node.bases
+    )
 
 
 def _declaring(source: SourceFile, owner: str, name: str) -> tuple[SourceFile, str]:

@@ -164,6 +164,24 @@ def test_an_heir_of_what_another_object_is(tmp_path: Path, heir: str, counts: bo
     assert found(BASE + POLICY + heir, ("model.py::Policy.fill",)) == "", "it is not called"
 
 
+@pytest.mark.parametrize("bases", ["Protocol", "typing.Protocol", "Protocol[Row]", "Sized, Protocol", "abc.ABC", ""])
+def test_what_stands_for_a_protocol_needs_no_base(tmp_path: Path, bases: str) -> None:
+    body = "\n    def fill(self, x):\n        return x\n\n\n"
+    (tmp_path / "protocols.py").write_text(f"from typing import Protocol\n\n\nclass Filling({bases}):{body}")
+    (tmp_path / "policies.py").write_text(
+        f"class Zeros:{body}class Strict:{body}class Other:{body.replace('fill', 'cut')}"
+    )
+    base = BASE.replace("self.after(x)", "POLICY.get().fill(x)")
+    filename = str(tmp_path / "model.py")
+    (tmp_path / "model.py").write_text(base)
+    (tmp_path / "pyproject.toml").write_text("")
+    run = [f"{tmp_path / 'policies.py'}::Zeros.fill"]
+    where = "`Strict` has a `fill` of its own (line 6 of policies.py), which was not run"
+    assert found(base, run, filename) == (where if "Protocol" in bases else "")
+    assert found(base, [*run, f"{tmp_path / 'policies.py'}::Strict.fill"], filename) == ""
+    assert found(base.replace("fill", "count"), run, filename) == "", "no protocol declares it"
+
+
 def test_an_heir_of_what_another_object_is_that_a_method_or_a_function_calls() -> None:
     heir = "class Strict(Policy):\n    def fill(self, x):\n        raise ValueError\n\n\n"
     method = BASE.rstrip() + "\n\n    def after(self, x):\n        return self.policy.fill(x)\n"
