@@ -176,7 +176,7 @@ def test_what_stands_for_a_protocol_needs_no_base(tmp_path: Path, bases: str) ->
     (tmp_path / "model.py").write_text(base)
     (tmp_path / "pyproject.toml").write_text("")
     run = [f"{tmp_path / 'policies.py'}::Zeros.fill"]
-    where = "`Strict` has a `fill` of its own (line 6 of policies.py), which was not run"
+    where = "`Strict` has a `fill` of its own (line 7 of policies.py), which was not run"
     assert found(base, run, filename) == (where if "Protocol" in bases else "")
     assert found(base, [*run, f"{tmp_path / 'policies.py'}::Strict.fill"], filename) == ""
     assert found(base.replace("fill", "count"), run, filename) == "", "no protocol declares it"
