@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
+from time import time_ns
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.in_texts import NOTEBOOK, TEXTS, code_of, examples_of, source_of
@@ -282,10 +283,40 @@ def _python_files(folder: Path) -> tuple[str, ...]:
 
 
 def _files(folder: Path, endings: tuple[str, ...]) -> tuple[str, ...]:
-    found: list[str] = []
+    """A listing is used again as long as none of its folders has changed: each question asks for several."""
+    known = _listings.get((folder, endings))
+    if known is not None and all(_changed(where) == changed for where, changed in known[0].items()):
+        return known[1]
+    folders, files = _listed(folder, endings)
+    if max(folders.values(), default=0) < time_ns() - _SETTLED:
+        if len(_listings) >= _MOST_LISTINGS:
+            _listings.clear()
+        _listings[folder, endings] = folders, files
+    return files
+
+
+def _listed(folder: Path, endings: tuple[str, ...]) -> tuple[dict[str, int], tuple[str, ...]]:
+    """The folders below one, each with when it changed, and the files in them that end so."""
+    around, found = dict[str, int](), list[str]()
     for where, folders, names in os.walk(folder):
+        around[where] = _changed(where)
         folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
         found += [os.path.join(where, name) for name in sorted(names) if name.endswith(endings)]
         if len(found) > _MOST_FILES:
             break
-    return tuple(found[:_MOST_FILES])
+    return around, tuple(found[:_MOST_FILES])
+
+
+def _changed(folder: str) -> int:
+    """When a folder last got or lost a name; 0 for one that is gone."""
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
+
+
+_listings: dict[tuple[Path, tuple[str, ...]], tuple[dict[str, int], tuple[str, ...]]] = {}
+"""The listings that were made last, by folder and endings."""
+_MOST_LISTINGS = 12
+_SETTLED = 100_000_000
+"""Nanoseconds after which a folder's time shows a further change: clocks of file systems tick slowly."""

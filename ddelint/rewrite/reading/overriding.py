@@ -7,6 +7,7 @@ import itertools
 import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.kinds import is_torch
@@ -136,8 +137,9 @@ def _files_saying(filename: str, word: str) -> Iterator[SourceFile]:
             yield file
 
 
-def _classes(file: SourceFile) -> Iterator[ast.ClassDef]:
-    return (node for node in descend(file.tree) if isinstance(node, ast.ClassDef))
+@lru_cache(maxsize=256)
+def _classes(file: SourceFile) -> tuple[ast.ClassDef, ...]:
+    return tuple(node for node in descend(file.tree) if isinstance(node, ast.ClassDef))
 
 
 def _is_protocol(node: ast.ClassDef) -> bool:
