@@ -396,17 +396,23 @@ class Parts(Part):
         self.first, self.second = Part(settings), Part(Settings())
 
 
-def test_what_several_parts_hold_is_looked_at_once_and_seen_in_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    shared = Settings()
-    model = Parts(shared)
-    frozen: list[object] = []
+@pytest.fixture
+def frozen(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What is frozen from now on."""
+    values: list[object] = []
     freeze = Freezer.freeze
 
-    def counted(self: Freezer, value: object, depth: int = 0) -> object:
-        frozen.append(value)
+    def noted(self: Freezer, value: object, depth: int = 0) -> object:
+        values.append(value)
         return freeze(self, value, depth)
 
-    monkeypatch.setattr(Freezer, "freeze", counted)
+    monkeypatch.setattr(Freezer, "freeze", noted)
+    return values
+
+
+def test_what_several_parts_hold_is_looked_at_once_and_seen_in_each(frozen: list[object]) -> None:
+    shared = Settings()
+    model = Parts(shared)
     watch = Watch(model, model)
     assert sum(value is shared for value in frozen) == 1
     assert watch.changes() == {}
@@ -435,21 +441,14 @@ def test_a_tuple_is_as_changed_as_its_parts() -> None:
 
 
 def test_an_object_of_a_library_that_is_written_in_python_is_looked_at_anew_where_it_changed(
-    monkeypatch: pytest.MonkeyPatch,
+    frozen: list[object],
 ) -> None:
     """A configuration; of an object of another language, or one that leads to everything, only its contents say."""
     table = rich.table.Table(title="rates")
     model = Part(Settings())
     model.held, model.drawn = [table], [numpy.random.default_rng(0).bit_generator]
     watch = Watch(model, model)
-    frozen: list[object] = []
-    freeze = Freezer.freeze
-
-    def noted(self: Freezer, value: object, depth: int = 0) -> object:
-        frozen.append(value)
-        return freeze(self, value, depth)
-
-    monkeypatch.setattr(Freezer, "freeze", noted)
+    frozen.clear()
     assert watch.changes() == {}
     assert not any(value is table for value in frozen)
     assert any(value is model.drawn for value in frozen)
