@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -32,6 +33,10 @@ class Traces:
         self.rest: tuple[TargetResult, ...] = ()
         self.stopped = False
         self.refuses = False
+        self.known: set[Key] = set()
+
+    def is_known_to_stop(self, _: History, key: Key) -> bool:
+        return key in self.known
 
     def stops(self, _: History) -> bool:
         return self.stopped
@@ -138,3 +143,17 @@ def test_where_no_front_end_takes_the_whole_program_it_is_not_compiled_without_e
     state = with_both()
     assert [step.number for step in needed.of(state).steps] == [1, 2]
     assert traces.compiled == [state.history.current(NAME).text]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_what_stops_a_front_end_and_is_no_question_is_asked_of_front_ends(
+    needed: Needed, traces: Traces, is_known: bool
+) -> None:
+    """No trace shows it; what a verification is known to have stopped at is not asked again."""
+    state = with_both()
+    state.steps[0] = replace(state.steps[0], key=replace(state.steps[0].key, kind="other"))
+    stopped = TargetResult("export", "cpu", False, error="cannot swap")
+    traces.results, traces.refuses = (stopped,), True
+    traces.known = {state.steps[0].key} if is_known else set()
+    assert [step.number for step in needed.of(state).steps] == [1, 2]
+    assert traces.compiled == ([] if is_known else ["first = 1\nsecond = 20\n"])

@@ -194,6 +194,10 @@ class Asking:
         """The program through every target, by Inductor, on all samples; or `until` one of them says enough."""
         return self._verifications.of(history, until)
 
+    def is_known_to_stop(self, history: History, key: Key) -> bool:
+        """Whether a program was verified before and stopped at what is known by `key`."""
+        return any(key_of(history, question) == key for question in self._verifications.questions(history))
+
     def expect_without_each(self, history: History, steps: Sequence[int]) -> None:
         """That it will be asked of each of the steps whether the program asks anything without it."""
         for step in steps:

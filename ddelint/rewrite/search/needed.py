@@ -19,6 +19,8 @@ Known = tuple[tuple[tuple[str, str], ...], tuple[int, ...]]
 """What a state's fixes are known by: its texts, and the numbers of its steps."""
 _TRACED = "export"
 """Among what asks a question: the front end that asks what a trace does."""
+_NO_QUESTION = "other"
+"""What stops a front end and is no question: no trace shows it."""
 
 
 class Needed:
@@ -95,13 +97,14 @@ class Needed:
 
     def _is_missed_by_traces(self, step: Step, history: History) -> bool:
         """Whether a trace asks without a step; where a front end has asked for it, whether that does."""
-        if _TRACED not in step.diagnostic.asks:
+        if _TRACED not in step.diagnostic.asks or step.key.kind == _NO_QUESTION:
             return self._is_missed(step, history)
         return self._asking.asks_anything(history)
 
     def _is_missed(self, step: Step, history: History) -> bool:
         """Whether a trace or a front end asks without a step; what is counted in Python stops neither."""
-        if step.key.kind == COUNTED or self._asking.asks_anything(history):
+        is_known = step.key.kind == COUNTED or self._asking.is_known_to_stop(history, step.key)
+        if is_known or self._asking.asks_anything(history):
             return True
         # what Inductor alone has asked is not asked by what comes before it
         asked = (self._asking.compile, *([self._asking.lower] if "inductor" in step.diagnostic.asks else []))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+from ddelint.nouns.diagnostics import Question
 from ddelint.nouns.protocol import Compilation
 from ddelint.rewrite.search.history import History
 from ddelint.rewrite.search.prover import Ahead, Prover, joined
@@ -41,6 +42,12 @@ class Verifications:
             for target in sorted(self._targets, key=_takes_longest, reverse=True):
                 if (program_of(history), target) not in self._known:
                     self._ahead.compile(history.overlay, (target,), self._samples, "inductor")
+
+    def questions(self, history: History) -> Iterator[Question]:
+        """What a program is known to have asked."""
+        for (program, _), found in self._known.items():
+            if program == program_of(history):
+                yield from (question for result in found.results for question in result.questions)
 
     def seconds(self) -> list[float]:
         """What it took for each of the programs that went through all targets."""
