@@ -211,7 +211,7 @@ def operators() -> Operators:
         for other, facts in extensions.tables().items():
             if "code" not in facts:
                 table = _with_facts(table, facts, other)
-        return _build(_with_flagged_words(table))
+        return _build(_with_scanned_words(table))
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise CatalogError(f"operators.toml: {error!r}") from error
 
@@ -263,7 +263,7 @@ def _with_facts(table: dict[str, Any], facts: Mapping[str, Any], path: Path) -> 
     return merged
 
 
-def _with_flagged_words(table: dict[str, Any]) -> dict[str, Any]:
+def _with_scanned_words(table: dict[str, Any]) -> dict[str, Any]:
     """The tables with what the scan of bytes must not overlook: what rules name, and classes that ask."""
     scan = dict(table["prefilter"])
     if extensions.rule_tables():

@@ -226,8 +226,6 @@ def each_alone(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]
 
     Integers become 0, which no tensor is too short for where they are positions, and often is what marks nothing.
     """
-    if _on_a_device(arguments):
-        return []
 
     def turned(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.dtype == torch.bool:
@@ -239,8 +237,6 @@ def each_alone(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]
 
 def each_shorter(arguments: tuple[Any, Any]) -> list[Callable[[], tuple[Any, Any]]]:
     """One element less along a dimension of one tensor alone; never a single one, which fits with any number."""
-    if _on_a_device(arguments):
-        return []
 
     def shorter(dimension: int, tensor: torch.Tensor) -> torch.Tensor:
         if tensor.dim() <= dimension or tensor.shape[dimension] < 3:
@@ -254,6 +250,8 @@ def _of_each(
     change: Callable[[torch.Tensor], torch.Tensor], arguments: tuple[Any, Any]
 ) -> list[Callable[[], tuple[Any, Any]]]:
     """A change of one tensor, for each of the first ones; none where there is but one."""
+    if _on_a_device(arguments):
+        return []
     count = min(len(_all_tensors(arguments)), _MOST_NUMBERS)
 
     def changed(chosen: int) -> tuple[Any, Any]:

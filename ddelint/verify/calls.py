@@ -24,6 +24,7 @@ from ddelint.trace.entry import Arguments
 from ddelint.trace.registered import parameters_of, parts_of, tensors_in
 from ddelint.verify import randomness, reach
 from ddelint.verify.frozen import (
+    UNCHANGEABLE,
     Constant,
     Freezer,
     Frozen,
@@ -40,8 +41,7 @@ from ddelint.verify.sameness import differences
 _TORCH = os.path.dirname(os.path.realpath(torch.__file__)) + os.sep
 _CLONED = 1 << 16
 """Elements up to which a parameter is compared by value; above, its version counter says."""
-_UNCHANGEABLE = (bool, int, float, str, type(None))
-_KEPT = (*_UNCHANGEABLE, torch.Tensor, list, tuple, dict)
+_KEPT = (*UNCHANGEABLE, torch.Tensor, list, tuple, dict)
 """What may be data that is kept on a module."""
 _ABSENT = object()
 _Parts = list[tuple[str, torch.nn.Module]]
@@ -365,14 +365,14 @@ def _attributes(parts: Iterable[tuple[str, torch.nn.Module]]) -> dict[str, Any]:
 
 def _plain(path: str, attributes: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     for name, value in attributes:
-        if not is_module_table(name) and _is_plain(value):
+        if not is_module_table(name) and reach.is_simple(value):
             yield f"{path}.{name}" if path else name, value
 
 
 def _is_settled(part: torch.nn.Module) -> bool:
     """Whether each attribute is a table, is nothing that anything can change, or is of no kind that is kept."""
     return all(
-        type(value) in _UNCHANGEABLE or is_module_table(name) or not isinstance(value, _KEPT) or _is_unchangeable(value)
+        _is_unchangeable(value) or is_module_table(name) or not isinstance(value, _KEPT)
         for name, value in vars(part).items()
     )
 
@@ -389,7 +389,7 @@ def _frozen(freezer: Freezer, kept: Any) -> Frozen:
 
 def _is_unchangeable(value: Any) -> bool:
     """Layers keep their strides and sizes as tuples, more of them than of anything else."""
-    return type(value) in _UNCHANGEABLE or (type(value) is tuple and all(type(part) in _UNCHANGEABLE for part in value))
+    return type(value) in UNCHANGEABLE or (type(value) is tuple and all(type(part) in UNCHANGEABLE for part in value))
 
 
 def _version(tensor: torch.Tensor) -> int:
@@ -397,15 +397,6 @@ def _version(tensor: torch.Tensor) -> int:
         return int(tensor._version)
     except RuntimeError:  # inference tensors keep no count
         return 0
-
-
-def _is_plain(value: Any, depth: int = 0) -> bool:
-    if isinstance(value, (*_UNCHANGEABLE, torch.Tensor)):
-        return True
-    if depth > 3 or not isinstance(value, (list, tuple, dict)):
-        return False
-    parts = [part for _, part in entries(value)] if isinstance(value, dict) else elements(value)
-    return len(parts) <= 1000 and all(_is_plain(part, depth + 1) for part in parts)
 
 
 # --------------------------------------------------------------------------------------------------------- gradients

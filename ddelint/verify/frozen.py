@@ -20,7 +20,9 @@ from ddelint.verify.holders import holder_of, owner_of
 from ddelint.verify.randomness import is_generator, state_of
 
 _MODULE_TABLES = frozenset(("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "call_super_init"))
-_PLAIN = frozenset((bool, int, str, type(None)))
+UNCHANGEABLE = (bool, int, float, str, type(None))
+"""Types of what stays what it is, as most attributes of modules are."""
+_PLAIN = frozenset(UNCHANGEABLE) - {float}
 """Of which equal ones cannot be told apart, as 0.0 and -0.0 can."""
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _DEEPEST = 12

@@ -28,6 +28,7 @@ from ddelint.trace.entry import Entry
 from ddelint.trace.ownership import is_of_users_class, is_users, is_users_class
 from ddelint.trace.registered import parts_of
 from ddelint.verify.frozen import (
+    UNCHANGEABLE,
     Constant,
     Freezer,
     Frozen,
@@ -46,7 +47,7 @@ from ddelint.verify.sameness import differences
 _MOST = 4000
 """Objects that are followed; what lies behind more is not watched."""
 _CONTAINERS = (list, dict, set, deque)
-_SIMPLE = (bool, int, float, str, type(None), torch.Tensor)
+_SIMPLE = (*UNCHANGEABLE, torch.Tensor)
 _ABSENT = Constant("gone", None)
 _ITERATOR = "iterator"
 DEFAULTS = "__defaults__"
@@ -71,11 +72,7 @@ class _Binding:
 
         `known`: what was looked at in the same moment, by identity: the parts of a model hold one configuration.
         """
-        memory = self._memory
-        try:
-            value = self.get()
-        except (ValueError, KeyError):
-            value = _ABSENT
+        memory, value = self._memory, _value(self)
         if memory is not None and memory.is_forever and value is memory.value:  # as nearly always
             return memory.frozen
         if is_moving(value) and type(value) is not itertools.count:
@@ -250,7 +247,7 @@ class _Walk:
         for name, value in list(vars(module).items()) if not isinstance(module, torch.fx.GraphModule) else ():
             if type(value) in _SIMPLE or is_module_table(name):  # as nearly all are
                 continue
-            if _is_state(value) and not _is_simple(value):
+            if _is_state(value) and not is_simple(value):
                 self._bind(f"{prefix}{name}", vars(module), name)
         self.follow(type(module))
 
@@ -526,10 +523,11 @@ def _is_state(value: Any) -> bool:
     )
 
 
-def _is_simple(value: Any, depth: int = 0) -> bool:
-    """What the watch over a module's own attributes sees already."""
+def is_simple(value: Any, depth: int = 0) -> bool:
+    """Whether a module's attribute is plain data: numbers, text, tensors, and lists and dicts of these. Whoever watches
+    the module sees them; what else it holds is followed here."""
     if isinstance(value, _SIMPLE):
         return True
     if depth > 3 or not isinstance(value, (list, tuple, dict)) or len(parts := _parts(value)) > 1000:
         return False
-    return all(_is_simple(part, depth + 1) for part in parts)
+    return all(is_simple(part, depth + 1) for part in parts)

@@ -180,13 +180,16 @@ def test_a_table_of_the_module_is_seen_without_types() -> None:
         (
             "x[0, :n] = 1.0",
             "if torch.compiler.is_compiling():\n"
-            "    x[0].masked_fill_(torch.arange(x.shape[1], device=x.device) < n, 1.0)\n"
+            "    x[0].masked_fill_(\n        (\n            torch.arange(x.shape[1], device=x.device)\n"
+            "            < n - x.shape[1] * torch.sym_max(torch.sym_min(n, 0), -1)\n        ),\n        1.0,\n    )\n"
             "else:\n    x[0, :n] = 1.0",
         ),
         (
             "x[n:] = True",
             "if torch.compiler.is_compiling():\n"
-            "    x.transpose(0, -1).masked_fill_(torch.arange(x.shape[0], device=x.device) >= n, True)\n"
+            "    x.transpose(0, -1).masked_fill_(\n"
+            "        (\n            torch.arange(x.shape[0], device=x.device)\n"
+            "            >= n - x.shape[0] * torch.sym_max(torch.sym_min(n, 0), -1)\n        ),\n        True,\n    )\n"
             "else:\n    x[n:] = True",
         ),
         ("x[:n] += t", "x.narrow(0, 0, n).add_(t)"),
@@ -204,10 +207,18 @@ def test_a_number_is_filled_in_wherever_the_bound_lies(line: str, count: int) ->
     expected, given = x.clone(), x.clone()
     exec(line, {"x": expected, "n": count})
     filled = changed("narrow", line, line.partition(" =")[0], {"x": BATCH, "n": COUNT})
-    (_, counted) = [one for one in filled if "masked_fill_" in one]
+    (counted,) = [one for one in filled if "masked_fill_" in one]
     compiled = textwrap.dedent(counted.partition("\n")[2].partition("else:")[0])
     exec(compiled, {"x": given, "n": count, "torch": torch})
     assert torch.equal(given, expected)
+
+
+def test_a_bound_that_counts_is_never_negative() -> None:
+    line, bound = "x[m.sum().item() :] = True", "m.sum().item()"
+    found = changed("narrow", line, line.partition(" =")[0], {"x": BATCH, "m": MASK})
+    (filled,) = [one for one in found if "masked_fill_" in one]
+    assert f">= {bound}" in filled
+    assert filled.count(bound) == 2, "it is compared as it is"
 
 
 def test_a_name_is_bound_on_the_way_where_python_takes_it() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from ddelint.nouns.diagnostics import Claim
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
-from ddelint.rewrite.parts.default_for_pieces import CUT_OFF, default_for_pieces
+from ddelint.rewrite.parts.default_for_pieces import COUNTED, CUT_OFF, default_for_pieces
 from ddelint.rewrite.reading.around import is_tensor, origins
 from ddelint.rewrite.reading.kinds import Kinds, own_arguments
 from ddelint.rewrite.reading.knowledge import knowledge
@@ -22,9 +22,7 @@ _MESSAGE = "the default stands behind the rows that there are, and is cut off wh
 
 _SEVERAL = "{every} = {default}\n" + CUT_OFF
 _PLAIN = (
-    "{every} = {default}\n"
-    "{count} = {name}.shape[0] + {every}.shape[0] * (1 - torch.sym_min({name}.shape[0], 1))\n"
-    "{name} = torch.cat([{name}, {every}])\n"
+    "{every} = {default}\n" + COUNTED + "{name} = torch.cat([{name}, {every}])\n"
     "{name} = {name}[torch.arange({name}.shape[0], device={name}.device) < {count}]"
 )
 """The same, picked by a mask: their number is one symbol, of which Inductor asks nothing. Several tensors are cut, so

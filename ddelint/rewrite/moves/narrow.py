@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ddelint.rewrite.candidate import Context
 from ddelint.rewrite.parts.applied import integer
-from ddelint.rewrite.reading.around import is_tensor, number_kind, origins, statement_of
+from ddelint.rewrite.reading.around import is_count, is_tensor, number_kind, origins, statement_of
 from ddelint.rewrite.reading.kinds import Kind, Kinds
 from ddelint.rewrite.reading.names import fresh_name, is_literal, is_pure, is_whole_slice
 from ddelint.rewrite.writing.rewrites import Expr, Part, Rewrite, Writer, restructured, rewriting
@@ -55,19 +55,20 @@ class _Cut:
     is_last: bool = False
     """Whether the dimension is certainly the last one of the base."""
 
-    def filled(self, kinds: Kinds, value: ast.expr) -> Iterator[Expr]:
-        """A number stored at the places between the bounds: no size is asked, nor whether they lie inside; at last with
-        a bound that counts from the end where it is negative."""
+    def filled(self, kinds: Kinds, value: ast.expr) -> Expr | None:
+        """A number stored at the places between the bounds: no size is asked, nor whether they lie inside. A bound that
+        may be negative counts from the end then."""
         if self.bound is None or self.step is not None:
-            return
+            return None
         write, base = self.write, self.base
         places = write.expr("torch.arange({}, device={}.device)", base.size, base.whole)
         filled = base.first if self.is_last else write.expr("{}.transpose({}, -1)", base.first, base.dimension)
         template = "{}.masked_fill_({} < {}, {})" if self.start == 0 else "{}.masked_fill_({} >= {}, {})"
-        yield write.expr(template, filled, places, self.bound, value)
+        if is_count(kinds, self.bound):
+            return write.expr(template, filled, places, self.bound, value)
         signed = _OF_TENSOR if is_tensor(kinds, self.bound) else _OF_NUMBER
         bound = write.expr(signed, bound=self.bound, size=base.size)
-        yield write.expr(template, filled, places, bound, value)
+        return write.expr(template, filled, places, bound, value)
 
     def narrowed(self) -> Expr:
         """The `narrow` of that start and length."""
@@ -240,7 +241,8 @@ def _assigned(context: Context, kinds: Kinds, node: ast.Subscript, cut: _Cut, me
             method = _IN_PLACE[type(operator)]
         case _:
             return
-    for filled in cut.filled(kinds, value) if method == "fill_" else ():
+    filled = cut.filled(kinds, value) if method == "fill_" else None
+    if filled is not None:
         template = "if torch.compiler.is_compiling():\n    {filled}\nelse:\n    {statement}"
         yield restructured(_BY_PLACES, {statement: context.write.lines(template, filled=filled, statement=[statement])})
     target = cut.narrowed()

@@ -20,10 +20,8 @@ from ddelint.rewrite.reading.polarity import IS_NONE
 from ddelint.rewrite.reading.regions import changed_in_place, live_behind, separate_names
 from ddelint.rewrite.writing.rewrites import Changes
 
-CUT_OFF = (
-    "{count} = {name}.shape[0] + {every}.shape[0] * (1 - torch.sym_min({name}.shape[0], 1))\n"
-    "{name} = torch.cat([{name}, {every}])[:{count}]"
-)
+COUNTED = "{count} = {name}.shape[0] + {every}.shape[0] * (1 - torch.sym_min({name}.shape[0], 1))\n"
+CUT_OFF = COUNTED + "{name} = torch.cat([{name}, {every}])[:{count}]"
 """All rows of the default where there are none, and none where there are."""
 
 
@@ -43,7 +41,7 @@ def default_for_pieces(context: Context, statement: ast.If) -> Changes:
         case _:
             return {}
     parts, defaults = _parts(end.value), _parts(default)
-    fits = len(set(joined)) == len(parts) == len(defaults) and _is_empty_list(empty.test, joined)
+    fits = len(set(joined)) == len(parts) == len(defaults) and _asks_for_no_element(empty.test, joined)
     if not fits or any(map(draws_random, (*before, default))) or not is_pure(default):
         return {}
     if not all(isinstance(inner, ast.Assign) and is_pure(inner.value) for inner in before):
@@ -133,7 +131,7 @@ def _is_joined(part: ast.expr) -> TypeGuard[ast.Call]:
     return False
 
 
-def _is_empty_list(test: ast.expr, names: Collection[str]) -> bool:
+def _asks_for_no_element(test: ast.expr, names: Collection[str]) -> bool:
     """Whether a test is true where one of these lists has no element."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=name)):

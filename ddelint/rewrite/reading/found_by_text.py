@@ -6,14 +6,21 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
 from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.reading.knowledge import knowledge
 from ddelint.rewrite.reading.named import calls_of, imported_modules, is_namespace
-from ddelint.rewrite.reading.neighbours import file_of, files_around, has_word, imported_words, module_name
+from ddelint.rewrite.reading.neighbours import (
+    files_around,
+    files_where,
+    has_word,
+    imported_words,
+    module_name,
+    names_of_module,
+)
 from ddelint.rewrite.reading.plain_data import fits, given_for, is_known_tensor, may_be_text
 from ddelint.rewrite.reading.plainly import is_number
 from ddelint.sources.source import SourceFile, descend
@@ -79,13 +86,7 @@ def calls_by_text(source: SourceFile, function: Function) -> Iterator[tuple[Sour
 def _files_loading(filename: str, function: str) -> Iterator[SourceFile]:
     """The files of the project that load modules by their names, or ask this module for functions by theirs."""
     module = os.fsencode(module_name(filename))
-    for other in files_around(filename):
-        try:
-            may_find = other != filename and _may_find(other, os.stat(other).st_mtime_ns, module, function)
-        except (OSError, ValueError):
-            continue
-        if may_find and (file := file_of(other)) is not None:
-            yield file
+    return files_where(filename, lambda one, changed: one != filename and _may_find(one, changed, module, function))
 
 
 def _may_find(filename: str, changed: int, module: bytes, function: str) -> bool:
@@ -137,13 +138,18 @@ def _is_module(file: SourceFile, node: ast.expr, module: str, *, by_text: bool =
         case ast.Subscript(value=ast.Attribute(attr="modules"), slice=named):
             return _is_text_of(named, module)
         case ast.Name(id=name) if depth:
-            if not by_text and name in _modules(file, module):
+            if not by_text and _is_module_name(file, name, module):
                 return True
             values = (
                 _is_module(file, v, module, by_text=by_text, depth=depth - 1) for v in _assigned(file).get(name, ())
             )
             return next((one for one in values if one is not None), None)
     return None
+
+
+def _is_module_name(file: SourceFile, name: str, module: str) -> bool:
+    """Whether a file calls the module so: `import losses.focal`, `from package import losses as name`."""
+    return (name == module and name in imported_modules(file)) or name in names_of_module(file, module)
 
 
 @lru_cache(maxsize=64)
@@ -155,17 +161,6 @@ def _assigned(file: SourceFile) -> Mapping[str, Sequence[ast.expr]]:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 found.setdefault(name, []).append(value)
     return MappingProxyType(found)
-
-
-@lru_cache(maxsize=64)
-def _modules(file: SourceFile, module: str) -> Collection[str]:
-    """What a file calls a module that it imports."""
-    found = {name for name in imported_modules(file) if name == module}
-    for node in file.tree.body:
-        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
-            if alias.name.rpartition(".")[2] == module:
-                found.add(alias.asname or module)
-    return found
 
 
 def _is_text_of(node: ast.expr, name: str) -> bool | None:

@@ -122,14 +122,7 @@ def _is_caught_beside(
 
 def _is_guarded_from(source: SourceFile, node: ast.AST, kinds: Collection[type[BaseException]]) -> bool:
     """Whether one of some types of Python's own is caught by its name around a call."""
-    child = node
-    for parent in source.ancestors(node):
-        if isinstance(parent, _SCOPES):
-            return False
-        if any(kind is not None and _type_named(kind) in kinds for kind in caught(parent, child, source)):
-            return True
-        child = parent
-    return False
+    return any(kind is not None and _type_named(kind) in kinds for kind in _caught_around(source, node))
 
 
 def _decorators(names: Collection[str], source: SourceFile) -> Iterator[ast.expr]:
@@ -186,14 +179,17 @@ def _all_caught(source: SourceFile) -> Iterator[ast.expr | None]:
 
 
 def _is_guarded(source: SourceFile, node: ast.AST, raised: tuple[type[BaseException] | None, ...]) -> bool:
+    return any(_may_catch(kind, one) for kind in _caught_around(source, node) for one in raised)
+
+
+def _caught_around(source: SourceFile, node: ast.AST) -> Iterator[ast.expr | None]:
+    """What is caught around a place, in its function."""
     child = node
     for parent in source.ancestors(node):
         if isinstance(parent, _SCOPES):
-            return False
-        if any(_may_catch(kind, one) for kind in caught(parent, child, source) for one in raised):
-            return True
+            return
+        yield from caught(parent, child, source)
         child = parent
-    return False
 
 
 def _may_catch(named: ast.expr | None, raised: type[BaseException] | None) -> bool:

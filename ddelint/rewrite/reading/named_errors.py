@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from ddelint.rewrite.reading.neighbours import (
     Importers,
     classes_named,
-    file_of,
-    files_around,
+    files_where,
     has_word,
     imported,
     imports_file,
@@ -44,7 +42,8 @@ def is_named(errors: Collection[str], source: SourceFile) -> bool:
     to import it; the file itself, for anything but to catch it there as well (which calls are known to be in it)."""
     if not errors:
         return False
-    files = _files_saying(source.filename, tuple(sorted(errors)))
+    words = tuple(sorted(errors))
+    files = files_where(source.filename, lambda one, changed: not is_test(one) and has_word(one, changed, words))
     return any(_names(errors, file, is_own=file.filename == source.filename) for file in files)
 
 
@@ -68,16 +67,6 @@ def _imported_by(file: SourceFile) -> tuple[SourceFile, ...]:
     statements = (node for node in file.tree.body if isinstance(node, (ast.Import, ast.ImportFrom)))
     names = {alias.asname or alias.name for node in statements for alias in node.names}
     return tuple(found[0] for name in sorted(names) if (found := imported(file, name)) is not None)
-
-
-def _files_saying(filename: str, words: tuple[str, ...]) -> Iterator[SourceFile]:
-    for other in files_around(filename):
-        try:
-            said = not is_test(other) and has_word(other, os.stat(other).st_mtime_ns, words)
-        except (OSError, ValueError):
-            continue
-        if said and (file := file_of(other)) is not None:
-            yield file
 
 
 def _names(errors: Collection[str], file: SourceFile, *, is_own: bool) -> bool:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from ddelint.knowledge.operators import terminal_name
 from ddelint.rewrite.candidate import Candidate
 from ddelint.rewrite.reading.named import imported_packages
-from ddelint.rewrite.reading.neighbours import Importers, importers, in_file, module_name
+from ddelint.rewrite.reading.neighbours import Importers, importers, in_file, module_name, names_of_module
 from ddelint.sources.source import SourceFile, descend
 
 _ALL, _OF = (
@@ -31,7 +31,12 @@ def gone_through(candidate: Candidate, source: SourceFile, importing: Importers 
         return ""
     module = module_name(source.filename)
     files = {file.filename: file for file, _ in importing(source.filename, module)}
-    places = ((file, row) for file in files.values() for called in _called(file, module) for row in _rows(file, called))
+    places = (
+        (file, row)
+        for file in files.values()
+        for called in names_of_module(file, module)
+        for row in _rows(file, called)
+    )
     found = next(((source, row) for row in _rows(source, "")), None) or next(places, None)
     if found is None:
         return ""
@@ -44,14 +49,6 @@ def _adds_names(candidate: Candidate, source: SourceFile) -> bool:
     new = {needed.name or needed.module.partition(".")[0] for needed in candidate.imports}
     defines = any(edit.span.column == 1 and _DEFINES.search(edit.content) for edit in candidate.edits)
     return defines or not new <= imported_packages(source).keys()
-
-
-def _called(file: SourceFile, module: str) -> Iterator[str]:
-    """What a file calls a module."""
-    for node in file.imports:
-        for alias in node.names:
-            if alias.name.rpartition(".")[2] == module:
-                yield alias.asname or module
 
 
 @lru_cache(maxsize=256)

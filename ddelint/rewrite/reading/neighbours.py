@@ -277,6 +277,26 @@ def files_around(filename: str, endings: tuple[str, ...] = (".py", NOTEBOOK)) ->
     return _files(_project(Path(filename).parent), endings)
 
 
+def files_where(filename: str, is_wanted: Callable[[str, int], bool]) -> Iterator[SourceFile]:
+    """The Python files of the project around a file of which something holds, by the file's name and when it changed;
+    not those that cannot be read. `is_wanted` may raise OSError or ValueError."""
+    for other in files_around(filename):
+        try:
+            found = is_wanted(other, os.stat(other).st_mtime_ns)
+        except (OSError, ValueError):
+            continue
+        if found and (file := file_of(other)) is not None:
+            yield file
+
+
+def names_of_module(file: SourceFile, module: str) -> Iterator[str]:
+    """What a file calls a module that it imports."""
+    for node in file.imports:
+        for alias in node.names:
+            if alias.name.rpartition(".")[2] == module:
+                yield alias.asname or module
+
+
 def _python_files(folder: Path) -> tuple[str, ...]:
     """Texts behind the others: of data there may be thousands, which must not keep a Python file from being read."""
     return (*_files(folder, (".py", NOTEBOOK)), *_files(folder, TEXTS))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import itertools
-import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from ddelint.knowledge.operators import dotted_name, terminal_name
 from ddelint.rewrite.reading.kinds import is_torch
@@ -15,6 +13,7 @@ from ddelint.rewrite.reading.named import (
     Function,
     Replacing,
     classes_of,
+    defined_in,
     functions_of,
     is_namespace,
     put_under,
@@ -26,7 +25,7 @@ from ddelint.rewrite.reading.neighbours import (
     Importers,
     classes_named,
     file_of,
-    files_around,
+    files_where,
     has_word,
     imported,
     importers,
@@ -128,18 +127,11 @@ def _behind_protocols(filename: str, called: Collection[str]) -> Iterator[_Own]:
 
 def _files_saying(filename: str, word: str) -> Iterator[SourceFile]:
     """The files of a file's project in which a word stands."""
-    for other in files_around(filename):
-        try:
-            is_said = has_word(other, os.stat(other).st_mtime_ns, (word,))
-        except (OSError, ValueError):
-            continue
-        if is_said and (file := file_of(other)) is not None:
-            yield file
+    return files_where(filename, lambda one, changed: has_word(one, changed, (word,)))
 
 
-@lru_cache(maxsize=256)
-def _classes(file: SourceFile) -> tuple[ast.ClassDef, ...]:
-    return tuple(node for node in descend(file.tree) if isinstance(node, ast.ClassDef))
+def _classes(file: SourceFile) -> Iterator[ast.ClassDef]:
+    return (node for node in defined_in(file) if isinstance(node, ast.ClassDef))
 
 
 def _is_protocol(node: ast.ClassDef) -> bool:

@@ -121,7 +121,7 @@ class _Text:
         """Each row's innermost header, a row itself; below zero where there is none."""
         found: list[int] = []
         open_rows: list[tuple[int, int]] = []
-        for start, row in zip(self._starts, range(len(self._starts))):
+        for row, start in enumerate(self._starts):
             line = self._text[start : self._end(row)]
             indentation = len(line) - len(line.lstrip())
             if not line.strip():
